@@ -1,0 +1,95 @@
+"""The command line: `python -m tapegrad demo`."""
+
+import math
+import os
+import sys
+from argparse import ArgumentDefaultsHelpFormatter, ArgumentParser, ArgumentTypeError
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tapegrad._version import __version__
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the value is the exit code."""
+    parser = command_line()
+    options = parser.parse_args(arguments)
+    if options.command is None:
+        parser.print_help()
+        return 0
+    # Imported after the arguments are known to be good, so that a mistake is answered at once.
+    from tapegrad import demo
+
+    try:
+        demo.run(options)
+        sys.stdout.flush()
+    except demo.DemoError as error:
+        print(f"{parser.prog} demo: error: {error}", file=sys.stderr)
+        return 2 if isinstance(error, demo.UsageError) else 1
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # Whoever read the output (`| head`) has gone; the interpreter must not try to flush it again when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return 0
+
+
+def command_line() -> ArgumentParser:
+    parser = ArgumentParser(prog="python -m tapegrad", description="A tape-based autograd library on NumPy.")
+    parser.add_argument("--version", action="version", version=f"tapegrad {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    demo = commands.add_parser(
+        "demo",
+        help="train a classifier of handwritten digits",
+        description="Train a classifier of scikit-learn's 1,797 handwritten digits, print its accuracy on a quarter of "
+        "them that it has not seen, and draw the loss curve and some predictions.",
+        formatter_class=ArgumentDefaultsHelpFormatter,
+    )
+    demo.add_argument("--epochs", type=whole(1), default=60, metavar="N", help="passes over the training digits")
+    demo.add_argument("--batch", type=whole(1), default=64, metavar="N", help="digits in a step")
+    demo.add_argument("--lr", type=positive, default=0.1, metavar="RATE", help="learning rate of the first step")
+    demo.add_argument(
+        "--seed", type=whole(0, 2**32 - 1), default=0, metavar="N", help="of the split, weights and batches"
+    )
+    demo.add_argument("--out", type=png, default=Path("tapegrad-demo.png"), metavar="FILE", help="the picture, a PNG")
+    demo.add_argument("--quiet", action="store_true", help="print nothing but the accuracy")
+    return parser
+
+
+def whole(low: int, high: int | None = None) -> Callable[[str], int]:
+    """A parser of whole numbers from low to high."""
+    expected = f"a whole number from {low}" + ("" if high is None else f" to {high}")
+
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = low - 1
+        if value < low or (high is not None and value > high):
+            raise ArgumentTypeError(f"expected {expected}; got {text!r}")
+        return value
+
+    return parse
+
+
+def positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise ArgumentTypeError(f"expected a finite number above 0; got {text!r}")
+    return value
+
+
+def png(text: str) -> Path:
+    out = Path(text)
+    if out.suffix.lower() != ".png":
+        raise ArgumentTypeError(f"expected a file name that ends in .png; got {text!r}")
+    return out
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,235 @@
+"""The reverse sweep: from targets back to sources, each rule once, no recursion."""
+
+from __future__ import annotations
+
+import threading
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, final
+
+from tapegrad.core.node import SPENT, Node, parents, receive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from tapegrad.core.recorder import Owners, Recorder
+
+_by_age = attrgetter("seq")
+#: Held while nodes are marked; never while a rule runs.
+_marking = threading.Lock()
+
+
+@final
+class _Sweep:
+    """The token of one sweep: nodes that take part carry it as their mark."""
+
+    __slots__ = ("done", "over", "set_aside", "thread")
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+        self.over = False
+        self.done: threading.Event | None = None  # made by the first who waits
+        self.set_aside: list[tuple[Node, Any, Any, Any]] = []  # what an outer sweep of this thread had there
+
+
+class _Busy(Exception):
+    def __init__(self, other: _Sweep, event: threading.Event) -> None:
+        self.other = other
+        self.event = event
+
+
+def sweep(
+    seeds: Sequence[tuple[Node, Any]],
+    sources: Sequence[Node | None],
+    recorder: Recorder | None,
+    *,
+    recorded: bool,
+    consumed: Owners | None = None,
+    stops: dict[Node, Callable[[Any], Any]] | None = None,
+) -> list[Any]:
+    """The cotangents of the sources, None for each that the seeds do not depend on.
+
+    `seeds` are nodes with their cotangents; only nodes owned by `recorder` are followed (by anyone, if None).
+    With `recorded`, rules run on Tensors and are recorded by whoever is active; otherwise on raw arrays.
+    Nodes of the group `consumed` drop their values as soon as their rule has run.  `stops` are called with a
+    node's complete cotangent before its rule runs, and may give back another one.
+    """
+    wanted = {n for n in sources if n is not None}
+    token, order, leaves = _collect([n for n, _ in seeds], wanted, recorder)
+    try:
+        for node, g in seeds:
+            if node.mark is token:
+                receive(node, g)
+        found: dict[Node, Any] = {}
+        halts = _halts(order, wanted, stops)
+        start = 0
+        for halt, node in halts:
+            _run(order, start, halt, recorded, consumed)
+            start = halt
+            if node.grad is not None and stops is not None and node in stops:
+                node.grad = stops[node](node.grad)
+                node.own = False
+            if node in wanted:
+                found[node] = node.grad
+                node.own = False
+        _run(order, start, len(order), recorded, consumed)
+        for node in leaves:
+            if node.mark is token and node.grad is not None:
+                g = node.grad
+                if stops is not None and node in stops:
+                    g = stops[node](g)
+                if node in wanted:
+                    found[node] = g
+        return [found.get(n) if n is not None else None for n in sources]
+    finally:
+        _clean(token, (order, leaves))
+
+
+def _run(order: list[Node], start: int, stop: int, recorded: bool, consumed: Owners | None) -> None:
+    """The inner loop: every node from `start` to `stop` that has received a cotangent passes it on."""
+    node = None
+    try:
+        for node in order[start:stop] if start or stop < len(order) else order:
+            g = node.grad
+            if g is not None:
+                node.grad = None
+                if recorded:
+                    node.op.pull_recorded(node, g)
+                else:
+                    node.op.pull(node, g)
+            node.mark = None
+            if node.owners is consumed:
+                node.op = SPENT
+                node.p = node.q = node.s = node.t = None
+    except Exception as error:
+        if node is not None and not getattr(error, "__notes__", None):
+            error.add_note(f"in the derivative of {node.op.name}")
+        raise
+
+
+def _halts(
+    order: list[Node], wanted: set[Node], stops: dict[Node, Any] | None
+) -> list[tuple[int, Node]]:
+    """Where the loop pauses: at sources that have parents of their own, and at stops."""
+    if stops:
+        wanted = wanted.union(stops)
+    if all(n.p is None for n in wanted):
+        return []
+    return [(i, n) for i, n in enumerate(order) if n in wanted]
+
+
+def _collect(
+    targets: list[Node], wanted: set[Node], recorder: Recorder | None
+) -> tuple[_Sweep, list[Node], list[Node]]:
+    """Mark the nodes between targets and sources; newest first, leaves apart."""
+    while True:
+        token = _Sweep()
+        order: list[Node] = []
+        leaves: list[Node] = []
+        stack: list[Node] = []
+        try:
+            with _marking:
+                stray = _mark(token, targets, wanted, recorder, order, leaves, stack)
+            order.sort(key=_by_age, reverse=True)
+            return token, _prune(token, order, leaves, wanted) if stray else order, leaves
+        except _Busy as busy:  # another thread is sweeping over some of these nodes: when it is done, again
+            _clean(token, (order, leaves, stack, targets))
+            if not busy.other.over:
+                busy.event.wait()
+        except BaseException:
+            _clean(token, (order, leaves, stack, targets))
+            raise
+
+
+def _mark(
+    token: _Sweep,
+    targets: list[Node],
+    wanted: set[Node],
+    recorder: Recorder | None,
+    order: list[Node],
+    leaves: list[Node],
+    stack: list[Node],
+) -> bool:
+    """Fill `order` and `leaves`; tell whether there are nodes that lead to no source."""
+    stray = False
+    for node in targets:
+        if node.mark is not token:
+            if node.mark is not None:
+                _set_aside(token, node)
+            node.mark = token
+            stack.append(node)
+    usual = targets[0].owners if targets else None
+    pop, push, found = stack.pop, stack.append, order.append
+    while stack:
+        node = pop()
+        p = node.p
+        if p is None:
+            leaves.append(node)
+            if node.op is SPENT:
+                SPENT.pull(node, None)
+            if node not in wanted:
+                stray = True
+            continue
+        found(node)
+        q = node.q
+        if p.mark is not token:
+            if p.owners is usual or recorder is None or recorder in p.owners.recorders:
+                if p.mark is not None:
+                    _set_aside(token, p)
+                p.mark = token
+                push(p)
+            elif q is None and node not in wanted:
+                stray = True  # a leaf for this recorder: a value that others watched before
+        if q is not None:
+            for r in (q,) if type(q) is not tuple else q:
+                if (
+                    r is not None
+                    and r.mark is not token
+                    and (r.owners is usual or recorder is None or recorder in r.owners.recorders)
+                ):
+                    if r.mark is not None:
+                        _set_aside(token, r)
+                    r.mark = token
+                    push(r)
+    return stray
+
+
+def _prune(token: _Sweep, order: list[Node], leaves: list[Node], wanted: set[Node]) -> list[Node]:
+    """Leave only nodes that lead to a source."""
+    for node in leaves:
+        if node not in wanted:
+            node.mark = None
+    kept = []
+    for node in reversed(order):
+        if node in wanted or any(p is not None and p.mark is token for p in parents(node)):
+            kept.append(node)
+        else:
+            node.mark = None
+    kept.reverse()
+    return kept
+
+
+def _set_aside(token: _Sweep, node: Node) -> None:
+    """Deal with a node in which another sweep is under way."""
+    other = node.mark
+    assert isinstance(other, _Sweep)
+    if other.thread != token.thread:
+        if other.done is None:
+            other.done = threading.Event()
+        raise _Busy(other, other.done)
+    token.set_aside.append((node, other, node.grad, getattr(node, "own", False)))
+    node.grad = None
+
+
+def _clean(token: _Sweep, groups: Iterable[Iterable[Node]]) -> None:
+    """Leave nodes as they were before the sweep, however it ended."""
+    for nodes in groups:
+        for node in nodes:
+            if node.mark is token:
+                node.mark = None
+                node.grad = None
+    for node, mark, grad, own in token.set_aside:
+        node.mark, node.grad, node.own = mark, grad, own
+    token.set_aside.clear()
+    token.over = True
+    if token.done is not None:
+        token.done.set()

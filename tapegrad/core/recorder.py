@@ -1,0 +1,220 @@
+"""Who is recording: recorders, the groups of them that own nodes, and the state of each thread."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, final
+
+from tapegrad.core.node import WATCH, Node, let_go, make_node
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+_serial = itertools.count(1).__next__
+_refcount: Callable[[object], int] = getattr(sys, "getrefcount", lambda _: 1 << 30)
+
+def _count_when_only_listed() -> int:
+    """What `getrefcount` answers, in a loop as in `tidy`, for an object that only a list holds."""
+    nodes = [object()]
+    for i in range(1):
+        node = nodes[i]
+        return _refcount(node)
+    raise AssertionError
+
+
+_ONLY_LISTED = _count_when_only_listed()
+#: A group looks for dead nodes each time that this many have been recorded by all (a power of two).
+TIDY_EVERY = 64
+
+
+@final
+class Recorder:
+    """The core of a tape: what nodes and thread state know of it, so that nothing refers to the tape itself."""
+
+    __slots__ = ("auto", "entered", "groups", "live", "on_push", "serial", "variables")
+
+    def __init__(self, *, auto: bool = True, on_push: Callable[[Node], None] | None = None) -> None:
+        self.serial = _serial()
+        self.live = True  # may still be asked for a derivative
+        self.entered = False  # inside its context
+        self.auto = auto  # watches trainable variables as they are read
+        self.variables: list[Any] = []  # those watched, in order
+        self.groups: dict[frozenset[Recorder], Owners] = {}
+        self.on_push = on_push  # forward mode: called with every node, as it is made
+
+
+@final
+class Owners:
+    """A set of recorders that own nodes together.  There is one object for each set, so identity decides."""
+
+    __slots__ = ("joined", "keep", "nodes", "old", "recorders", "young")
+
+    def __init__(self, recorders: frozenset[Recorder]) -> None:
+        self.recorders = recorders
+        self.nodes: list[Node] = []
+        self.old = 0  # so many nodes were alive when all were last looked at
+        self.young = 0  # where those begin that were never looked at
+        self.joined: dict[frozenset[Owners], Owners | None] = {}
+        forward = [r.on_push for r in recorders if r.on_push is not None]
+        backward = any(r.on_push is None for r in recorders)
+        self.keep: Callable[[Node], None] = (
+            _keep_and_push(self.nodes, forward, backward) if forward else self.nodes.append
+        )
+
+    def plus(self, recorder: Recorder) -> Owners:
+        return group(self.recorders | {recorder})
+
+    def minus(self, recorder: Recorder) -> Owners:
+        return group(self.recorders - {recorder})
+
+    def tidy(self) -> None:
+        """Forget nodes that nothing else holds: a value computed under a tape and thrown away is freed.
+
+        Young nodes are looked at once; old ones again when their number has doubled.
+        """
+        nodes = self.nodes
+        count = len(nodes)
+        everything = count >= 2 * self.old
+        start = 0 if everything else self.young
+        dead: set[int] = set()
+        for i in range(count - 1, start - 1, -1):
+            node = nodes[i]
+            if _refcount(node) <= _ONLY_LISTED:
+                dead.add(i)
+                let_go(node)  # so its parents are seen as dead in this same pass
+        if dead:
+            nodes[start:] = [nodes[i] for i in range(start, count) if i not in dead]
+        self.young = len(nodes)
+        if everything:
+            self.old = len(nodes)
+
+    def __repr__(self) -> str:
+        return f"<owners {sorted(r.serial for r in self.recorders)}: {len(self.nodes)} nodes>"
+
+
+def _keep_and_push(
+    nodes: list[Node], forward: list[Callable[[Node], None]], backward: bool
+) -> Callable[[Node], None]:
+    def keep(node: Node) -> None:
+        for push in forward:
+            push(node)
+        if backward:
+            nodes.append(node)
+        else:  # nobody will ask for a reverse sweep: values die as they do without a tape
+            node.p = node.q = node.s = node.t = None
+
+    return keep
+
+
+EMPTY = Owners(frozenset())
+
+
+def group(recorders: frozenset[Recorder]) -> Owners:
+    """The one object for a set of recorders."""
+    if not recorders:
+        return EMPTY
+    newest = max(recorders, key=lambda r: r.serial)
+    found = newest.groups.get(recorders)
+    if found is None:
+        found = Owners(recorders)
+        for r in recorders:
+            r.groups[recorders] = found
+    return found
+
+
+class _State(threading.local):
+    """What this thread records to."""
+
+    active: Owners = EMPTY
+
+
+state = _State()
+
+
+def shared(active: Owners, nodes: Iterable[Node | None]) -> Owners | None:
+    """The group of active recorders that own at least one of the nodes; None if there is none."""
+    if active is EMPTY:
+        return None
+    owners = frozenset(n.owners for n in nodes if n is not None)
+    try:
+        return active.joined[owners]
+    except KeyError:
+        common: frozenset[Recorder] = frozenset().union(*(o.recorders for o in owners)) & active.recorders
+        found = group(common) if common else None
+        if len(active.joined) < 64:
+            active.joined[owners] = found
+        return found
+
+
+def enter(recorder: Recorder) -> None:
+    recorder.entered = True
+    state.active = state.active.plus(recorder)
+
+
+def leave(recorder: Recorder) -> None:
+    """Take the recorder out of this thread's active ones, whatever has been entered or left since."""
+    recorder.entered = False
+    state.active = state.active.minus(recorder)
+
+
+def pause(recorders: Iterable[Recorder]) -> list[Recorder]:
+    """Stop recording to these; give back those that were active, for `resume`."""
+    stopped = [r for r in recorders if r in state.active.recorders]
+    state.active = group(state.active.recorders.difference(stopped))
+    return stopped
+
+
+def resume(recorders: Iterable[Recorder]) -> None:
+    """Record again to those that have not been left meanwhile."""
+    state.active = group(state.active.recorders.union(r for r in recorders if r.entered))
+
+
+def release(recorder: Recorder) -> None:
+    """Let go of all that this recorder alone owns; what others own too is left to them."""
+    recorder.live = False
+    groups = list(recorder.groups.values())
+    recorder.groups = {}
+    recorder.variables = []
+    for owners in groups:
+        rest = frozenset(r for r in owners.recorders if r.live)
+        for r in rest:
+            r.groups.pop(owners.recorders, None)
+        nodes = owners.nodes[:]
+        owners.nodes.clear()
+        owners.joined.clear()
+        if rest:
+            heir = group(rest)
+            heir.nodes.extend(nodes)
+        else:
+            for node in nodes:
+                let_go(node)
+
+
+def watch(node: Node | None, recorders: frozenset[Recorder]) -> Node:
+    """The node of a value that these recorders watch from now on, given the node that it has so far.
+
+    The new node refers to the old one, so that recorders that watched the value before see all of its uses.
+    """
+    base = node
+    while base is not None and base.op is WATCH and not any(r.live for r in base.owners.recorders):
+        base = base.p
+    owners = recorders
+    if base is not None:
+        owners = recorders | (base.owners.recorders & state.active.recorders)
+        if base.owners.recorders >= owners:
+            return base
+    return make_node(WATCH, base, None, None, None, group(owners))
+
+
+def root(node: Node | None, recorder: Recorder) -> Node | None:
+    """The node at which this recorder began to know a value: all of its uses lie above."""
+    found = None
+    while node is not None:
+        if recorder in node.owners.recorders:
+            found = node
+        elif found is not None:
+            break
+        node = node.p if node.op is WATCH else None
+    return found

@@ -1,0 +1,45 @@
+"""The errors of tapegrad: a class for each mistake, under one base and the fitting builtin."""
+
+from __future__ import annotations
+
+
+class TapegradError(Exception):
+    """Base of all errors that tapegrad raises on its own account."""
+
+
+class ArgumentError(TapegradError, TypeError):
+    """An argument is of a kind that the op does not take, for example a list where an array is meant.
+
+    Before: ``tg.exp([1.0, 2.0])``.  After: ``tg.exp(tg.asarray([1.0, 2.0]))``.
+    """
+
+
+class ShapeError(TapegradError, ValueError):
+    """Shapes do not fit together, or an axis does not exist."""
+
+
+class DTypeError(TapegradError, TypeError):
+    """A dtype that the op does not take, for example bits of a float."""
+
+
+class GradientError(TapegradError, RuntimeError):
+    """A derivative cannot be had as it was asked for."""
+
+
+class SpentError(GradientError):
+    """A derivative was asked of a tape that has let go of its values.
+
+    Before: two calls of ``tape.gradient`` on one tape.  After: ``GradientTape(persistent=True)``.
+    """
+
+
+class NotDifferentiable(GradientError, NotImplementedError):
+    """The op has a derivative in mathematics, but none is implemented for this argument."""
+
+
+class DeclarationError(TapegradError, TypeError):
+    """An op is declared with an unknown name, without a derivative, or without laws."""
+
+
+class DetachedError(TapegradError, TypeError):
+    """Something outside tapegrad asked for the bare value of a recorded tensor, and would lose its history."""

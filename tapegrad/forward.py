@@ -1,0 +1,123 @@
+"""Forward mode: tangents are computed along with the values."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any, Self, final
+
+import numpy as np
+
+from tapegrad.core import recorder as rec
+from tapegrad.core.node import Node, parents
+from tapegrad.core.recorder import EMPTY, Recorder, group, state
+from tapegrad.core.tensor import Tensor, tensor
+from tapegrad.dtypes import is_inexact
+from tapegrad.errors import ArgumentError, DTypeError, ShapeError
+from tapegrad.ops.convert import asarray
+from tapegrad.registry.space import F
+from tapegrad.tree import flatten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+
+@final
+class ForwardAccumulator:
+    """A context in which every op also computes the directional derivative of its output.
+
+    * `primals`: a tensor or variable, or a nested structure of them: the inputs.
+    * `tangents`: the direction, in the same structure, shapes and dtypes.
+
+    Accumulators and tapes nest in any order.  Nothing is kept for a reverse sweep.
+
+    >>> import tapegrad as tg
+    >>> x = tg.asarray([1.5, -0.5])
+    >>> with tg.ForwardAccumulator(x, tg.asarray([1.0, 0.0])) as acc:
+    ...     y = tg.sum(x ** 3)
+    >>> acc.jvp(y)
+    Tensor(6.75, dtype=float32)
+    """
+
+    __slots__ = ("__weakref__", "_recorder", "_tangents", "_primals")
+
+    def __init__(self, primals: Any, tangents: Any) -> None:
+        self._tangents: weakref.WeakKeyDictionary[Node, Any] = weakref.WeakKeyDictionary()
+        self._recorder = Recorder(auto=False, on_push=_pusher(self._tangents))
+        xs, _ = flatten(primals)
+        ts, _ = flatten(tangents)
+        if len(xs) != len(ts):
+            raise ShapeError(f"ForwardAccumulator: expected as many tangents as primals, got {len(ts)} and {len(xs)}")
+        self._primals = [(x, _checked(x, t)) for x, t in zip(xs, ts, strict=True)]
+        for x, t in self._primals:
+            self._watch(x, t)
+
+    def _watch(self, x: Tensor, t: Tensor) -> None:
+        before = x.node
+        x.node = node = rec.watch(before, frozenset([self._recorder]))
+        known = self._tangents.get(node)
+        self._tangents[node] = t if known is None or node is before else F.add(known, t)
+
+    def __enter__(self) -> Self:
+        if self._recorder.entered:
+            raise ValueError("this accumulator is active already")
+        rec.enter(self._recorder)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        rec.leave(self._recorder)
+
+    def __del__(self) -> None:
+        rec.release(self._recorder)
+
+    def jvp(self, primals: Any, unconnected_gradients: str = "none") -> Any:
+        """The tangent of each tensor in a structure; None (or zeros, if "zero") where it does not depend on the inputs."""
+        leaves, rebuild = flatten(primals)
+        found = []
+        for y in leaves:
+            node = y.node if isinstance(y, Tensor) else None
+            t = self._tangents.get(node) if node is not None else None
+            if t is None and unconnected_gradients == "zero" and isinstance(y, Tensor):
+                t = F.zeros_like(tensor(y.raw))
+            found.append(t)
+        return rebuild(found)
+
+
+def _checked(x: Any, t: Any) -> Tensor:
+    if not isinstance(x, Tensor):
+        raise ArgumentError(f"ForwardAccumulator: expected Tensors or Variables as primals, got {type(x).__name__}")
+    if not is_inexact(x.raw.dtype):
+        raise DTypeError(f"ForwardAccumulator: expected floating primals, got {x.raw.dtype}")
+    t = asarray(t, dtype=None if isinstance(t, Tensor) else x.raw.dtype)
+    if t.shape != x.raw.shape or t.dtype != x.raw.dtype:
+        raise ShapeError(
+            f"ForwardAccumulator: expected a tangent like its primal, {x.raw.dtype} {x.raw.shape}, "
+            f"got {t.dtype} {t.shape}"
+        )
+    return t
+
+
+def _pusher(tangents: weakref.WeakKeyDictionary[Node, Any]) -> Callable[[Node], None]:
+    """What runs for every node that is made: the tangent of its value, where a parent has one."""
+
+    def push(node: Node) -> None:
+        given = tuple(tangents.get(p) if p is not None else None for p in parents(node))
+        if any(t is not None for t in given):
+            recorded = [t for t in given if type(t) is Tensor and t.node is not None]
+            before = state.active
+            others = group(frozenset(r for r in before.recorders if r.on_push is not push))
+            state.active = others
+            try:
+                if others is not EMPTY and (recorded or not others.recorders.isdisjoint(node.owners.recorders)):
+                    found = node.op.push_recorded(node, given)
+                else:
+                    with np.errstate(all="ignore"):
+                        found = node.op.push(node, tuple(t.raw if t is not None else None for t in given))
+                    found = tuple(map(tensor, found)) if type(found) is tuple else tensor(found)
+            finally:
+                state.active = before
+            tangents[node] = found
+
+    return push

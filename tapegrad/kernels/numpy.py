@@ -1,0 +1,464 @@
+"""The NumPy kernels: functions of the array API on raw arrays, with NumPy 2's promotion.
+
+What NumPy does as the array API asks is taken as it is; the rest is built here.  Arguments may be read-only and of any
+layout; results never share memory with what a caller may write to, except as views of their arguments.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy import (  # noqa: F401  re-exported: these are kernels
+    acos,
+    acosh,
+    add,
+    arange,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    bitwise_and,
+    bitwise_invert,
+    bitwise_left_shift,
+    bitwise_or,
+    bitwise_right_shift,
+    bitwise_xor,
+    ceil,
+    copysign,
+    cos,
+    cosh,
+    divide,
+    empty,
+    equal,
+    exp,
+    expm1,
+    eye,
+    floor,
+    floor_divide,
+    full,
+    greater,
+    greater_equal,
+    hypot,
+    isfinite,
+    isinf,
+    isnan,
+    less,
+    less_equal,
+    linspace,
+    log,
+    log1p,
+    log2,
+    log10,
+    logaddexp,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    matmul,
+    maximum,
+    minimum,
+    moveaxis,
+    multiply,
+    negative,
+    nextafter,
+    not_equal,
+    ones,
+    positive,
+    reciprocal,
+    remainder,
+    roll,
+    signbit,
+    sin,
+    sinh,
+    sqrt,
+    square,
+    subtract,
+    tan,
+    tanh,
+    trunc,
+    where,
+    tril,
+    triu,
+    zeros,
+)
+from numpy import abs as abs  # noqa: A004, PLC0414
+from numpy import pow as pow  # noqa: A004, PLC0414
+from numpy import round as round  # noqa: A004, PLC0414
+from numpy.linalg import matrix_transpose  # noqa: F401
+
+_HALVES = frozenset(["float16", "bfloat16"])
+
+
+# -- dtypes ------------------------------------------------------------------------------------------
+def astype(x: Any, dtype: Any, *, copy: bool = True) -> Any:
+    """Values as another dtype; complex values are not made real silently (take `real` first)."""
+    return x.astype(dtype, copy=copy) if x.dtype != dtype or copy else x
+
+
+def cast(x: Any, dtype: Any) -> Any:
+    """Values in another floating dtype; the real part where it is real and they are complex."""
+    if x.dtype.kind == "c" and dtype.kind != "c":
+        x = x.real
+    return x.astype(dtype)
+
+
+def sign(x: Any) -> Any:
+    return np.sign(x)
+
+
+def share(x1: Any, x2: Any) -> Any:
+    """1 where x1 > x2, 0.5 where they are equal, 0 elsewhere."""
+    dtype = np.result_type(x1, x2)
+    return (np.greater(x1, x2).astype(dtype) + np.greater_equal(x1, x2).astype(dtype)) * dtype.type(0.5)
+
+
+def truth(condition: Any, x1: Any, x2: Any) -> Any:
+    return condition.astype(np.result_type(x1, x2))
+
+
+def conj(x: Any) -> Any:
+    """The complex conjugate; a real array is given back as it is."""
+    if type(x) in (int, float, complex):
+        return x.conjugate()
+    return x.conj() if x.dtype.kind == "c" else x
+
+
+def real(x: Any) -> Any:
+    return x.real
+
+
+def imag(x: Any) -> Any:
+    return x.imag if x.dtype.kind == "c" else np.zeros(x.shape, x.dtype)
+
+
+def mul_zero(g: Any, partial: Any) -> Any:
+    """`g * partial`, and zero wherever `g` is zero, whatever `partial` is there."""
+    c = g * partial
+    # NaN is the only trace that a zero times an infinity leaves, and the minimum shows whether there is one.
+    if c.size and np.isnan(c.min() if c.dtype.kind != "c" else c.sum()):
+        c = np.where(g == 0, np.zeros((), c.dtype), c)
+    return c
+
+
+# -- reductions --------------------------------------------------------------------------------------
+def _plain(axis: Any) -> Any:
+    return tuple(axis) if type(axis) is list else axis
+
+
+def sum(x: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:  # noqa: A001
+    """The sum; half precision is added up in float32, small integers in 64 bits."""
+    if dtype is not None:
+        return sum(cast(x, np.dtype(dtype)), axis=axis, keepdims=keepdims).astype(dtype)
+    if x.dtype.itemsize == 2 and x.dtype.name in _HALVES:
+        return np.add.reduce(x, axis=axis, dtype=np.float32, keepdims=keepdims).astype(x.dtype)
+    if x.dtype.kind in "bui":
+        return np.sum(x, axis=axis, keepdims=keepdims)
+    return np.add.reduce(x, axis=axis, keepdims=keepdims)
+
+
+def prod(x: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    return np.prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
+
+
+def max(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A001
+    return np.maximum.reduce(x, axis=axis, keepdims=keepdims)
+
+
+def min(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A001
+    return np.minimum.reduce(x, axis=axis, keepdims=keepdims)
+
+
+def all(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A001
+    return np.logical_and.reduce(x, axis=axis, keepdims=keepdims)
+
+
+def any(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A001
+    return np.logical_or.reduce(x, axis=axis, keepdims=keepdims)
+
+
+def count_nonzero(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.count_nonzero(x, axis=axis, keepdims=keepdims)
+
+
+def argmax(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.argmax(x, axis=axis, keepdims=keepdims)
+
+
+def argmin(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.argmin(x, axis=axis, keepdims=keepdims)
+
+
+def cumulative_sum(x: Any, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
+    return np.cumulative_sum(x, axis=axis, dtype=dtype, include_initial=include_initial)
+
+
+def cumulative_prod(x: Any, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
+    return np.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial)
+
+
+def norm2(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """sqrt(sum(abs(x)**2)), scaled by the largest element where squares would overflow or vanish."""
+    size = np.abs(x)
+    with np.errstate(over="ignore", under="ignore"):
+        y = np.sqrt(sum(size * size, axis=axis, keepdims=True))
+    bad = ~np.isfinite(y) | (y < np.sqrt(np.finfo(y.dtype).tiny) * 8)
+    if bad.any():
+        m = np.maximum.reduce(size, axis=axis, keepdims=True, initial=0)
+        m = np.where((m == 0) | ~np.isfinite(m), np.ones((), m.dtype), m)
+        y = np.where(bad, m * np.sqrt(sum((size / m) ** 2, axis=axis, keepdims=True)), y)
+    return y if keepdims else y.reshape(np.add.reduce(size, axis=axis).shape)[()]
+
+
+def sum_to(x: Any, shape: tuple[int, ...]) -> Any:
+    """Undo a broadcast: the sum over all axes along which `shape` was repeated to give the shape of `x`."""
+    extra = x.ndim - len(shape)
+    axes = tuple(range(extra)) + tuple(
+        i + extra for i, n in enumerate(shape) if n == 1 and x.shape[i + extra] != 1
+    )
+    if not axes:
+        return x
+    if extra == 1 and len(axes) == 1 and x.ndim == 2 and x.dtype.kind == "f" and x.dtype.itemsize >= 4:
+        return np.ones(x.shape[0], x.dtype) @ x  # a bias: BLAS adds up rows faster than a reduction does
+    return sum(x, axis=axes, keepdims=True).reshape(shape)
+
+
+def _largest(x: Any, axis: Any) -> Any:
+    """The largest element of each row, kept as an axis; 0 where it is infinite or there is none."""
+    m = np.maximum.reduce(x, axis=axis, keepdims=True, **({"initial": -np.inf} if x.size == 0 else {}))
+    if not np.isfinite(m).all():
+        m = np.where(np.isfinite(m), m, np.zeros((), m.dtype))
+    return m
+
+
+def logsumexp(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """log(sum(exp(x))), without overflow."""
+    m = _largest(x, axis)
+    s = sum(np.exp(x - m), axis=axis, keepdims=True)
+    if s.size and not s.all():
+        with np.errstate(divide="ignore"):
+            y = np.log(s) + m
+    else:
+        y = np.log(s) + m
+    return y if keepdims else y.reshape(_reduced(x.shape, axis))[()]
+
+
+def _reduced(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
+    if axis is None:
+        return ()
+    n = len(shape)
+    gone = {a % n for a in (axis if type(axis) is tuple else (axis,))}
+    return tuple(k for i, k in enumerate(shape) if i not in gone)
+
+
+def softmax(x: Any, *, axis: Any = -1) -> Any:
+    """exp(x) / sum(exp(x)); a row of -inf gives zeros."""
+    e = np.exp(x - _largest(x, axis))
+    s = sum(e, axis=axis, keepdims=True)
+    if not s.all():
+        s = np.where(s == 0, np.ones((), s.dtype), s)
+    return e / s
+
+
+def log_softmax(x: Any, *, axis: Any = -1) -> Any:
+    """x - logsumexp(x); a row of -inf gives -inf."""
+    s = logsumexp(x, axis=axis, keepdims=True)
+    if not np.isfinite(s).all():
+        s = np.where(s == -np.inf, np.zeros((), s.dtype), s)
+    return x - s
+
+
+def relu(x: Any) -> Any:
+    return np.maximum(x, 0)
+
+
+def sigmoid(x: Any) -> Any:
+    """1 / (1 + exp(-x)): exp of a large -x is infinite, and 1 / inf is the right 0."""
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-x))
+
+
+def softplus(x: Any) -> Any:
+    return np.logaddexp(x, np.zeros((), x.dtype))
+
+
+def cross_entropy(x: Any, labels: Any) -> Any:
+    n = len(x)
+    m = np.maximum.reduce(x, axis=1, keepdims=True)
+    s = np.add.reduce(np.exp(x - m), axis=1)
+    return np.add.reduce(np.log(s) + m[:, 0] - x[np.arange(n), labels]) / x.dtype.type(n)
+
+
+def cross_entropy_grad(x: Any, labels: Any) -> Any:
+    n = len(x)
+    e = softmax(x, axis=1)
+    e[np.arange(n), labels] -= 1
+    e *= x.dtype.type(1 / n)
+    return e
+
+
+# -- shape -------------------------------------------------------------------------------------------
+def reshape(x: Any, shape: Any, *, copy: bool | None = None) -> Any:
+    return np.reshape(x, shape, copy=copy)
+
+
+def broadcast_to(x: Any, shape: Any) -> Any:
+    return np.broadcast_to(x, shape)
+
+
+def flip(x: Any, *, axis: Any = None) -> Any:
+    return np.flip(x, axis)
+
+
+def diagonal(x: Any, *, offset: int = 0) -> Any:
+    return np.diagonal(x, offset, -2, -1)
+
+
+def put_diagonal(x: Any, *, offset: int = 0, shape: tuple[int, int] | None = None) -> Any:
+    k = x.shape[-1]
+    rows = np.arange(k) + (-offset if offset < 0 else 0)
+    columns = np.arange(k) + (offset if offset > 0 else 0)
+    if shape is None:
+        shape = (k + (-offset if offset < 0 else offset),) * 2
+    out = np.zeros((*x.shape[:-1], *shape), x.dtype)
+    out[..., rows, columns] = x
+    return out
+
+
+def permute_dims(x: Any, axes: tuple[int, ...]) -> Any:
+    return np.transpose(x, axes)
+
+
+def expand_dims(x: Any, *, axis: Any = 0) -> Any:
+    return np.expand_dims(x, axis)
+
+
+def squeeze(x: Any, axis: Any) -> Any:
+    return np.squeeze(x, axis)
+
+
+def concat(arrays: Any, *, axis: int | None = 0) -> Any:
+    return np.concatenate(arrays, axis=axis)
+
+
+def stack(arrays: Any, *, axis: int = 0) -> Any:
+    return np.stack(arrays, axis=axis)
+
+
+# -- indexing ----------------------------------------------------------------------------------------
+def getitem(x: Any, index: Any) -> Any:
+    return x[index]
+
+
+def is_basic(index: Any) -> bool:
+    """Whether an index picks every element at most once: integers, slices, `...`, None."""
+    for i in index if type(index) is tuple else (index,):
+        if type(i) is not int and type(i) is not slice and i is not None and i is not Ellipsis:
+            return False
+    return True
+
+
+def add_at(buffer: Any, index: Any, g: Any) -> None:
+    """`buffer[index] += g` in place, adding up where an element is picked more than once."""
+    if is_basic(index):
+        buffer[index] += g
+    else:
+        np.add.at(buffer, index, g)
+
+
+class Scatter:
+    """A cotangent that is zero but at an index: added in place into a buffer, or made dense."""
+
+    __slots__ = ("g", "index", "shape")
+
+    def __init__(self, g: Any, index: Any, shape: tuple[int, ...]) -> None:
+        self.g = g
+        self.index = index
+        self.shape = shape
+
+    def add_to(self, buffer: Any) -> None:
+        add_at(buffer, self.index, self.g)
+
+    def dense(self) -> Any:
+        return put_add(self.g, self.index, self.shape)
+
+
+def put_add(g: Any, index: Any, shape: tuple[int, ...]) -> Any:
+    """Zeros of this shape, with `g` added at the index."""
+    out = np.zeros(shape, g.dtype)
+    if is_basic(index):
+        out[index] = g
+    else:
+        np.add.at(out, index, g)
+    return out if shape else out[()]
+
+
+def put_add_later(g: Any, index: Any, shape: tuple[int, ...]) -> Any:
+    return Scatter(g, index, shape) if shape else put_add(g, index, shape)
+
+
+def take_add_later(g: Any, indices: Any, shape: tuple[int, ...], axis: int) -> Any:
+    return Scatter(g, (*(slice(None),) * axis, indices), shape)
+
+
+def put_along_axis_add(g: Any, indices: Any, shape: tuple[int, ...], axis: int) -> Any:
+    """Zeros of this shape, with `g` added where `take_along_axis` would take."""
+    out = np.zeros(shape, g.dtype)
+    np.add.at(out, _along(indices, g.shape, shape, axis), g)
+    return out
+
+
+def take(x: Any, indices: Any, *, axis: int | None = None) -> Any:
+    return np.take(x, indices, axis=axis)
+
+
+def take_add(g: Any, indices: Any, shape: tuple[int, ...], axis: int) -> Any:
+    """Zeros of this shape, with `g` added where `take` would take."""
+    return put_add(g, (*(slice(None),) * axis, indices), shape)
+
+
+def take_along_axis(x: Any, indices: Any, *, axis: int = -1) -> Any:
+    return np.take_along_axis(x, indices, axis=axis)
+
+
+def _along(indices: Any, full: tuple[int, ...], shape: tuple[int, ...], axis: int) -> tuple[Any, ...]:
+    axis %= len(shape)
+    grid: list[Any] = list(np.ogrid[tuple(slice(n) for n in full)])
+    grid[axis] = np.broadcast_to(indices, full)
+    return tuple(grid)
+
+
+# -- sorting -----------------------------------------------------------------------------------------
+def argsort(x: Any, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    if not descending:
+        return np.argsort(x, axis=axis, stable=stable)
+    n = x.shape[axis]
+    return np.flip(n - 1 - np.argsort(np.flip(x, axis), axis=axis, stable=True), axis)
+
+
+def sort(x: Any, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    y = np.sort(x, axis=axis, stable=stable)
+    return np.flip(y, axis) if descending else y
+
+
+# -- linear algebra ----------------------------------------------------------------------------------
+def contract(arrays: Any, equation: str) -> Any:
+    return np.einsum(equation, *arrays, optimize=len(arrays) > 1)
+
+
+def solve(a: Any, b: Any) -> Any:
+    """x with a @ x = b; `b` is a vector only if it has one axis."""
+    return np.linalg.solve(a, b)
+
+
+def cholesky(x: Any, *, upper: bool = False) -> Any:
+    return np.linalg.cholesky(x, upper=upper)
+
+
+def eigh(x: Any) -> Any:
+    return tuple(np.linalg.eigh(x))
+
+
+def searchsorted(x1: Any, x2: Any, *, side: Any = "left", sorter: Any = None) -> Any:
+    return np.searchsorted(x1, x2, side=side, sorter=sorter)

@@ -1,0 +1,25 @@
+"""Every differentiable op, declared once: its value, its derivative, where it is defined, how it is tested.
+
+To add one, write a function of a kernel namespace and arrays, and give the derivative in a second statement
+(`tapegrad.registry` says how); tests, documentation, forward mode and batching come from the declaration::
+
+    @elementwise(domain=(-3, 3))
+    def softsign(xp, x, /):
+        \"\"\"x / (1 + abs(x)) for each element.\"\"\"
+        return x / (1 + xp.abs(x))
+    softsign.partials(x=lambda F, x: 1 / (1 + F.abs(x)) ** 2)
+"""
+
+from tapegrad.ops import (
+    creation,
+    elementwise,
+    indexing,
+    linalg,
+    nn,
+    reductions,
+    shape,
+    sorting,
+    steps,
+)
+
+__all__ = ["creation", "elementwise", "indexing", "linalg", "nn", "reductions", "shape", "sorting", "steps"]

@@ -1,0 +1,507 @@
+"""Arithmetic and the functions of one variable: what acts on each element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.registry import composite, constant, elementwise, linear, no_derivative, primitive
+
+# The rules are written for real numbers and hold for complex ones as they stand: `g * conj(partial)` is formed centrally.
+
+
+# -- arithmetic --------------------------------------------------------------------------------------
+@elementwise(symbol="+")
+def add(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """The sum of two arrays, element by element."""
+    return xp.add(x1, x2)
+
+
+add.partials(x1=1, x2=1)
+
+
+@elementwise(symbol="-")
+def subtract(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """The difference of two arrays, element by element."""
+    return xp.subtract(x1, x2)
+
+
+subtract.partials(x1=1, x2=-1)
+
+
+@elementwise(symbol="*")
+def multiply(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """The product of two arrays, element by element."""
+    return xp.multiply(x1, x2)
+
+
+multiply.partials(x1="x2", x2="x1")
+
+
+@elementwise(singular=True)
+def mul_zero(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """The product of two arrays, zero wherever `x1` is zero, even where `x2` is infinite or NaN.
+
+    It multiplies a cotangent with a partial derivative that may be infinite: a zero from upstream stays zero.
+    """
+    return xp.mul_zero(x1, x2)
+
+
+mul_zero.partials(x1="x2", x2="x1")
+
+
+@elementwise(symbol="/", singular=True, domain={"x2": (0.5, 4)})
+def divide(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """The quotient of two arrays, element by element; integers give floats."""
+    return xp.divide(x1, x2)
+
+
+divide.partials(x1=lambda F, x2: F.reciprocal(x2), x2=lambda F, y, x2: -y / x2)
+
+
+def _power_partial_base(F: Any, x1: Any, x2: Any) -> Any:
+    if type(x2) in (int, float):
+        if x2 == 0:
+            return 0 * F.ones(x1.shape, dtype=x1.dtype)
+        return 2 * x1 if x2 == 2 else x2 * x1 ** (x2 - 1)
+    zero = x2 == 0  # d(x**0) = 0, at x = 0 too
+    return x2 * x1 ** F.where(zero, x2, x2 - 1)
+
+
+def _power_partial_exponent(F: Any, x1: Any, x2: Any, y: Any) -> Any:
+    if type(x1) in (int, float):
+        import math
+
+        return y * math.log(x1) if x1 > 0 else 0 * y
+    zero = x1 == 0  # 0**p is 0 for all p > 0, so it does not change with p
+    return y * F.log(F.where(zero, F.ones(x1.shape, dtype=x1.dtype), x1))
+
+
+@elementwise(symbol="**", singular=True, domain={"x1": (0.3, 3), "x2": (-2, 3)})
+def pow(xp: Any, x1: Any, x2: Any, /) -> Any:  # noqa: A001
+    """`x1` to the power `x2`, element by element.
+
+    The derivative for the base at 0 is that of the polynomial (x**2 has 0, then 2, then 0), and 0 for exponent 0; for
+    the exponent it is 0 at base 0, and NaN at a negative base, where real powers near `x2` do not exist.
+    """
+    return xp.pow(x1, x2)
+
+
+pow.partials(x1=_power_partial_base, x2=_power_partial_exponent)
+
+
+@elementwise(symbol="-")
+def negative(xp: Any, x: Any, /) -> Any:
+    """Each element with its sign changed."""
+    return xp.negative(x)
+
+
+negative.partials(x=-1)
+
+
+@elementwise
+def positive(xp: Any, x: Any, /) -> Any:
+    """Each element as it is."""
+    return xp.positive(x)
+
+
+positive.partials(x=1)
+
+
+@elementwise(singular=True, domain=(0.4, 4))
+def reciprocal(xp: Any, x: Any, /) -> Any:
+    """1 / x for each element."""
+    return xp.reciprocal(x)
+
+
+reciprocal.partials(x=lambda F, y: -y * y)
+
+
+@elementwise
+def square(xp: Any, x: Any, /) -> Any:
+    """The square of each element."""
+    return xp.square(x)
+
+
+square.partials(x=lambda F, x: 2 * x)
+
+
+@elementwise(singular=True, domain=(0.1, 9))
+def sqrt(xp: Any, x: Any, /) -> Any:
+    """The square root of each element; the derivative at 0 is infinite."""
+    return xp.sqrt(x)
+
+
+sqrt.partials(x=lambda F, y: 0.5 / y)
+
+
+@elementwise(kinks=(0.0,), domain={"x2": (1, 3)})
+def remainder(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """The remainder of floor division, with the sign of `x2`; where it jumps the derivative is that from above."""
+    return xp.remainder(x1, x2)
+
+
+remainder.partials(x1=1, x2=lambda F, x1, x2: -F.floor_divide(x1, x2))
+
+
+@elementwise(kinks=(0.0,))
+def maximum(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """The larger of two elements; where they are equal each has half of the derivative."""
+    return xp.maximum(x1, x2)
+
+
+maximum.partials(x1=lambda F, x1, x2: F.share(x1, x2), x2=lambda F, x1, x2: F.share(x2, x1))
+
+
+@elementwise(kinks=(0.0,))
+def minimum(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """The smaller of two elements; where they are equal each has half of the derivative."""
+    return xp.minimum(x1, x2)
+
+
+minimum.partials(x1=lambda F, x1, x2: F.share(x2, x1), x2=lambda F, x1, x2: F.share(x1, x2))
+
+
+@elementwise(kinks=(0.0,), public=False)
+def at_least(xp: Any, x: Any, low: Any, /) -> Any:
+    """`x`, or `low` where `x` is below it; at the bound the derivative is that of `x`."""
+    return xp.maximum(x, low)
+
+
+at_least.partials(x=lambda F, x, low: F.truth(F.greater_equal(x, low), x, low), low=lambda F, x, low: F.truth(F.less(x, low), x, low))
+
+
+@elementwise(kinks=(0.0,), public=False)
+def at_most(xp: Any, x: Any, high: Any, /) -> Any:
+    """`x`, or `high` where `x` is above it; at the bound the derivative is that of `x`."""
+    return xp.minimum(x, high)
+
+
+at_most.partials(
+    x=lambda F, x, high: F.truth(F.less_equal(x, high), x, high),
+    high=lambda F, x, high: F.truth(F.greater(x, high), x, high),
+)
+
+
+@composite(laws=lambda draw: (draw.array("n", 3), -0.5, 0.5))
+def clip(F: Any, x: Any, min: Any = None, max: Any = None, /) -> Any:  # noqa: A002
+    """Each element, kept between `min` and `max` (None is no bound); at a bound the derivative is 1."""
+    y = F.positive(x)
+    if min is not None:
+        y = F.at_least(y, min)
+    if max is not None:
+        y = F.at_most(y, max)
+    return y
+
+
+@elementwise(singular=True, domain=(0.2, 3))
+def hypot(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """sqrt(x1**2 + x2**2) without overflow; at (0, 0) the derivative is taken as 0, the smallest subgradient."""
+    return xp.hypot(x1, x2)
+
+
+hypot.partials(x1=lambda F, x1, y: _over(F, x1, y), x2=lambda F, x2, y: _over(F, x2, y))
+
+
+def _over(F: Any, x: Any, y: Any) -> Any:
+    """x / y, with 0 / 0 = 0."""
+    return x / F.where(y == 0, F.ones(y.shape, dtype=y.dtype), y)
+
+
+@elementwise(domain=(0.2, 3))
+def atan2(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """The angle of the point (x2, x1), between -pi and pi; at (0, 0) the derivative is taken as 0."""
+    return xp.atan2(x1, x2)
+
+
+atan2.partials(
+    x1=lambda F, x1, x2: _over(F, x2, x1 * x1 + x2 * x2),
+    x2=lambda F, x1, x2: -_over(F, x1, x1 * x1 + x2 * x2),
+)
+
+
+@elementwise
+def logaddexp(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """log(exp(x1) + exp(x2)) without overflow."""
+    return xp.logaddexp(x1, x2)
+
+
+logaddexp.partials(x1=lambda F, x1, x2: F.sigmoid(_gap(F, x1, x2)), x2=lambda F, x1, x2: F.sigmoid(_gap(F, x2, x1)))
+
+
+def _gap(F: Any, a: Any, b: Any) -> Any:
+    """a - b; 0 where both are the same infinity."""
+    return F.where(a == b, 0 * F.ones(a.shape, dtype=a.dtype) if hasattr(a, "shape") else 0.0, a - b)
+
+
+@elementwise(kinks=(0.0,), domain=(0.2, 2))
+def copysign(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """The magnitude of `x1` with the sign of `x2`; the derivative at 0 is 0, for the magnitude has a tip there."""
+    return xp.copysign(x1, x2)
+
+
+copysign.partials(x1=lambda F, x1, x2: F.sign(x1) * F.copysign(F.ones(x2.shape, dtype=x2.dtype), x2), x2=0)
+
+
+# -- parts of complex numbers --------------------------------------------------------------------------
+@primitive(kinks=(0.0,), laws=lambda draw: (draw.array("n", "m"),))
+def abs(xp: Any, x: Any, /) -> Any:  # noqa: A001
+    """The absolute value of each element; the derivative at 0 is 0."""
+    return xp.abs(x)
+
+
+abs.pullback(x=lambda F, g, x: g * F.sign(x))
+abs.pushforward(x=lambda F, t, x: F.real(t * F.conj(F.sign(x))))
+
+
+@primitive(kinks=(0.0,), laws=lambda draw: (draw.array("n", "m"),))
+def sign(xp: Any, x: Any, /) -> Any:
+    """-1, 0 or 1 for a real element, x / abs(x) for a complex one (0 at 0)."""
+    return xp.sign(x)
+
+
+def _sign_change(F: Any, t: Any, x: Any, y: Any) -> Any:
+    """The change of a complex sign turns it: along y the tangent has no effect."""
+    if x.dtype.kind != "c":
+        return 0 * t
+    return F.mul_zero((t - y * F.real(t * F.conj(y))), F.where(x == 0, F.abs(x), 1 / F.abs(x)))
+
+
+sign.pullback(x=_sign_change)
+sign.pushforward(x=_sign_change)
+
+
+@linear(laws=lambda draw: (draw.array("n", 3),))
+def conj(xp: Any, x: Any, /) -> Any:
+    """The complex conjugate of each element; a real array as it is."""
+    return xp.conj(x)
+
+
+conj.adjoint(x=lambda F, g: F.conj(g))
+
+
+@linear(laws=lambda draw: (draw.array("n", 3, complex=True),))
+def real(xp: Any, x: Any, /) -> Any:
+    """The real part of each element."""
+    return xp.real(x)
+
+
+real.adjoint(x=lambda F, g, x: F.cast(g, x.dtype))
+
+
+@linear(laws=lambda draw: (draw.array("n", 3, complex=True),))
+def imag(xp: Any, x: Any, /) -> Any:
+    """The imaginary part of each element."""
+    return xp.imag(x)
+
+
+imag.adjoint(x=lambda F, g, x: F.cast(g * 1j, x.dtype))
+
+
+@linear(laws=lambda draw: (draw.array("n", 3), {"dtype": draw.dtype()}), public=False)
+def cast(xp: Any, x: Any, /, dtype: Any) -> Any:
+    """The array in another floating dtype; from complex to real it takes the real part."""
+    return xp.cast(x, dtype)
+
+
+cast.adjoint(x=lambda F, g, x: F.cast(g, x.dtype))
+
+
+@constant(laws=lambda draw: (draw.array("n", 3), {"dtype": draw.dtype()}), public=False)
+def convert(xp: Any, x: Any, /, dtype: Any) -> Any:
+    """The array in an integer or boolean dtype, or from one: a step function, without a derivative."""
+    return xp.astype(x, dtype)
+
+
+@composite(laws=lambda draw: (draw.array("n", 3), {"dtype": draw.dtype()}))
+def astype(F: Any, x: Any, /, dtype: Any, *, copy: bool = True, device: Any = None) -> Any:
+    """The array in another dtype.  A cast to integers or booleans has no derivative; complex to real is refused."""
+    from tapegrad.dtypes import as_dtype, is_inexact
+
+    dtype = as_dtype(dtype)
+    if x.dtype.kind == "c" and dtype.kind not in "cb":
+        from tapegrad.errors import DTypeError
+
+        raise DTypeError(f"astype(x, {dtype}): x is {x.dtype}; take real(x) or imag(x), or abs(x), first")
+    if is_inexact(dtype) and is_inexact(x.dtype):
+        return F.cast(x, dtype) if copy or x.dtype != dtype else x
+    return F.convert(x, dtype)
+
+
+# -- functions of one variable -------------------------------------------------------------------------
+@elementwise
+def exp(xp: Any, x: Any, /) -> Any:
+    """e to the power of each element."""
+    return xp.exp(x)
+
+
+exp.partials(x="y")
+
+
+@elementwise
+def expm1(xp: Any, x: Any, /) -> Any:
+    """exp(x) - 1, exact for small x."""
+    return xp.expm1(x)
+
+
+expm1.partials(x=lambda F, y: y + 1)
+
+
+@elementwise(singular=True, domain=(0.1, 9))
+def log(xp: Any, x: Any, /) -> Any:
+    """The natural logarithm of each element."""
+    return xp.log(x)
+
+
+log.partials(x=lambda F, x: F.reciprocal(x))
+
+
+@elementwise(singular=True, domain=(-0.8, 5))
+def log1p(xp: Any, x: Any, /) -> Any:
+    """log(1 + x), exact for small x."""
+    return xp.log1p(x)
+
+
+log1p.partials(x=lambda F, x: 1 / (1 + x))
+
+
+@elementwise(singular=True, domain=(0.1, 9))
+def log2(xp: Any, x: Any, /) -> Any:
+    """The logarithm of each element to base 2."""
+    return xp.log2(x)
+
+
+log2.partials(x=lambda F, x: 1.4426950408889634 / x)
+
+
+@elementwise(singular=True, domain=(0.1, 9))
+def log10(xp: Any, x: Any, /) -> Any:
+    """The logarithm of each element to base 10."""
+    return xp.log10(x)
+
+
+log10.partials(x=lambda F, x: 0.4342944819032518 / x)
+
+
+@elementwise
+def sin(xp: Any, x: Any, /) -> Any:
+    """The sine of each element, in radians."""
+    return xp.sin(x)
+
+
+sin.partials(x=lambda F, x: F.cos(x))
+
+
+@elementwise
+def cos(xp: Any, x: Any, /) -> Any:
+    """The cosine of each element, in radians."""
+    return xp.cos(x)
+
+
+cos.partials(x=lambda F, x: -F.sin(x))
+
+
+@elementwise(domain=(-1.2, 1.2))
+def tan(xp: Any, x: Any, /) -> Any:
+    """The tangent of each element, in radians."""
+    return xp.tan(x)
+
+
+tan.partials(x=lambda F, y: 1 + y * y)
+
+
+@elementwise(singular=True, domain=(-0.9, 0.9))
+def asin(xp: Any, x: Any, /) -> Any:
+    """The angle in radians whose sine is the element."""
+    return xp.asin(x)
+
+
+asin.partials(x=lambda F, x: 1 / F.sqrt((1 - x) * (1 + x)))
+
+
+@elementwise(singular=True, domain=(-0.9, 0.9))
+def acos(xp: Any, x: Any, /) -> Any:
+    """The angle in radians whose cosine is the element."""
+    return xp.acos(x)
+
+
+acos.partials(x=lambda F, x: -1 / F.sqrt((1 - x) * (1 + x)))
+
+
+@elementwise
+def atan(xp: Any, x: Any, /) -> Any:
+    """The angle in radians whose tangent is the element."""
+    return xp.atan(x)
+
+
+atan.partials(x=lambda F, x: 1 / (1 + x * x))
+
+
+@elementwise
+def sinh(xp: Any, x: Any, /) -> Any:
+    """The hyperbolic sine of each element."""
+    return xp.sinh(x)
+
+
+sinh.partials(x=lambda F, x: F.cosh(x))
+
+
+@elementwise
+def cosh(xp: Any, x: Any, /) -> Any:
+    """The hyperbolic cosine of each element."""
+    return xp.cosh(x)
+
+
+cosh.partials(x=lambda F, x: F.sinh(x))
+
+
+@elementwise
+def tanh(xp: Any, x: Any, /) -> Any:
+    """The hyperbolic tangent of each element."""
+    return xp.tanh(x)
+
+
+tanh.partials(x=lambda F, y: 1 - y * y)
+
+
+@elementwise
+def asinh(xp: Any, x: Any, /) -> Any:
+    """The inverse hyperbolic sine of each element."""
+    return xp.asinh(x)
+
+
+asinh.partials(x=lambda F, x: 1 / F.sqrt(x * x + 1))
+
+
+@elementwise(singular=True, domain=(1.2, 6))
+def acosh(xp: Any, x: Any, /) -> Any:
+    """The inverse hyperbolic cosine of each element."""
+    return xp.acosh(x)
+
+
+acosh.partials(x=lambda F, x: 1 / (F.sqrt(x - 1) * F.sqrt(x + 1)))
+
+
+@elementwise(singular=True, domain=(-0.9, 0.9))
+def atanh(xp: Any, x: Any, /) -> Any:
+    """The inverse hyperbolic tangent of each element."""
+    return xp.atanh(x)
+
+
+atanh.partials(x=lambda F, x: 1 / ((1 - x) * (1 + x)))
+
+
+# -- steps: no derivative but zero ---------------------------------------------------------------------
+@constant(laws=lambda draw: (draw.array("n", 3), draw.array("n", 3)), public=False)
+def share(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """1 where `x1` is larger, 0.5 where both are equal, 0 elsewhere: who gets the derivative of a maximum."""
+    return xp.share(x1, x2)
+
+
+@constant(laws=lambda draw: (draw.array("n", 3) > 0, draw.array("n", 3), draw.array("n", 3)), public=False)
+def truth(xp: Any, condition: Any, x1: Any, x2: Any, /) -> Any:
+    """1 where the condition holds and 0 elsewhere, in the dtype that an op of `x1` and `x2` has."""
+    return xp.truth(condition, x1, x2)
+
+
+__all__ = [name for name in dir() if not name.startswith("_")]
+_ = no_derivative

@@ -1,0 +1,163 @@
+"""What a Tensor can do: operators, indexing, conversion.  All of it is ops; here they get their places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.core.recorder import state
+from tapegrad.core.tensor import Tensor
+from tapegrad.errors import DetachedError
+from tapegrad.registry.op import OPS
+
+_OPERATORS = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "divide",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "pow": "pow",
+    "matmul": "matmul",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+}
+_COMPARISONS = {
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "eq": "equal",
+    "ne": "not_equal",
+}
+
+
+def _reflected(op: Any) -> Any:
+    def reflected(self: Tensor, other: Any) -> Any:
+        return op(other, self)
+
+    return reflected
+
+
+def _equality(op: Any) -> Any:
+    def compare(self: Tensor, other: Any) -> Any:
+        if other is None or isinstance(other, str):
+            return NotImplemented
+        return op(self, other)
+
+    return compare
+
+
+def plain_index(key: Any) -> Any:
+    """An index with Tensors replaced by their raw arrays, and lists by integer or boolean arrays."""
+    kind = type(key)
+    if kind is int or kind is slice or key is None or key is Ellipsis:
+        return key
+    if kind is tuple:
+        for k in key:
+            kind = type(k)
+            if kind is not int and kind is not slice and k is not None and k is not Ellipsis:
+                return tuple(plain_index(k) for k in key)
+        return key
+    if isinstance(key, Tensor):
+        raw = key.read()[0]
+        return int(raw) if raw.shape == () and raw.dtype.kind in "iu" else raw
+    if isinstance(key, np.integer):
+        return int(key)
+    if kind is list:
+        return np.asarray([plain_index(k) for k in key], dtype=None if key else np.intp)
+    return key
+
+
+def getitem(self: Tensor, key: Any) -> Any:
+    return OPS["getitem"].entry(self, plain_index(key))
+
+
+def scalar(self: Tensor, what: str) -> Any:
+    """The only element, as a NumPy scalar."""
+    raw = self.read()[0]
+    if raw.shape != () and np.prod(raw.shape) != 1:
+        raise TypeError(f"{what} takes an array of one element, got shape {raw.shape}")
+    return np.asarray(raw).reshape(())[()]
+
+
+def numpy(self: Tensor) -> np.ndarray[Any, Any]:
+    """The values as a NumPy array, which shares memory with the tensor where it can and is then read-only."""
+    found = np.asarray(self.read()[0])
+    if found.flags.writeable:
+        found = found.view()
+        found.flags.writeable = False
+    return found
+
+
+def array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    """NumPy's protocol.  A tensor that a tape is recording is refused: its history would be lost silently."""
+    node = self.read()[1]
+    if node is not None and not node.owners.recorders.isdisjoint(state.active.recorders):
+        raise DetachedError(
+            "a recorded tensor would become a bare NumPy array, and lose its derivative; write x.numpy() to detach it, "
+            "or use the function of tapegrad with this name"
+        )
+    return np.array(numpy(self), dtype=dtype, copy=copy)
+
+
+def text(self: Tensor) -> str:
+    raw, node = self.read()
+    values = np.array2string(np.asarray(raw), separator=", ", prefix="Tensor(")
+    watched = ", recorded" if node is not None and not node.owners.recorders.isdisjoint(state.active.recorders) else ""
+    return f"Tensor({values}, dtype={raw.dtype}{watched})"
+
+
+def _length(self: Tensor) -> int:
+    if not self.shape:
+        raise TypeError("len() of a 0-d tensor")
+    return self.shape[0]
+
+
+def _iterate(self: Tensor) -> Any:
+    if not self.shape:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter([getitem(self, i) for i in range(self.shape[0])])
+
+
+def install() -> None:
+    """Give Tensor its operators and methods."""
+    for name, op in _OPERATORS.items():
+        entry = OPS[op].entry
+        setattr(Tensor, f"__{name}__", entry)
+        setattr(Tensor, f"__r{name}__", _reflected(entry))
+    for name, op in _COMPARISONS.items():
+        entry = OPS[op].entry
+        setattr(Tensor, f"__{name}__", _equality(entry) if name in ("eq", "ne") else entry)
+    members: dict[str, Any] = {
+        "__neg__": OPS["negative"].entry,
+        "__pos__": OPS["positive"].entry,
+        "__abs__": OPS["abs"].entry,
+        "__invert__": OPS["bitwise_invert"].entry,
+        "__getitem__": getitem,
+        "__hash__": object.__hash__,
+        "__len__": _length,
+        "__iter__": _iterate,
+        "__bool__": lambda self: bool(scalar(self, "bool()")),
+        "__int__": lambda self: int(scalar(self, "int()")),
+        "__float__": lambda self: float(scalar(self, "float()")),
+        "__complex__": lambda self: complex(scalar(self, "complex()")),
+        "__index__": lambda self: scalar(self, "an index").__index__(),
+        "__array__": array,
+        "__array_ufunc__": None,
+        "__repr__": text,
+        "numpy": numpy,
+        "item": lambda self: scalar(self, "item()").item(),
+        "tolist": lambda self: numpy(self).tolist(),
+        "T": property(lambda self: OPS["permute_dims"].entry(self, tuple(range(self.ndim))[::-1])),
+        "mT": property(lambda self: OPS["matrix_transpose"].entry(self)),
+    }
+    for name, member in members.items():
+        setattr(Tensor, name, member)
+
+
+install()

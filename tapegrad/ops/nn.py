@@ -1,0 +1,72 @@
+"""Functions of neural networks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.registry import constant, elementwise, no_derivative, primitive
+
+
+@elementwise(kinks=(0.0,))
+def relu(xp: Any, x: Any, /) -> Any:
+    """The larger of `x` and 0; at 0 the derivative is 0."""
+    return xp.relu(x)
+
+
+relu.partials(x=lambda F, y: F.sign(y))
+
+
+@elementwise
+def sigmoid(xp: Any, x: Any, /) -> Any:
+    """1 / (1 + exp(-x)), without overflow."""
+    return xp.sigmoid(x)
+
+
+sigmoid.partials(x=lambda F, y: y * (1 - y))
+
+
+@elementwise
+def softplus(xp: Any, x: Any, /) -> Any:
+    """log(1 + exp(x)), without overflow."""
+    return xp.softplus(x)
+
+
+softplus.partials(x=lambda F, x: F.sigmoid(x))
+
+
+def _labelled(draw: Any) -> Any:
+    n = draw.size("n", least=1)
+    return draw.array("n", 4), draw.integers(n, low=0, high=4)
+
+
+@primitive(laws=_labelled)
+def cross_entropy(xp: Any, x: Any, labels: Any, /) -> Any:
+    """The mean over the batch of logsumexp(x) - x[label], for logits (n, k) and integer labels (n,)."""
+    return xp.cross_entropy(x, labels)
+
+
+cross_entropy.pullback(x=lambda F, g, x, labels: F.cross_entropy_grad(x, labels) * g, labels=no_derivative)
+cross_entropy.pushforward(x=lambda F, t, x, labels: F.sum(t * F.cross_entropy_grad(x, labels)))
+
+
+@primitive(laws=_labelled, public=False)
+def cross_entropy_grad(xp: Any, x: Any, labels: Any, /) -> Any:
+    """The derivative of `cross_entropy`: (softmax(x) - one_hot(labels)) / n."""
+    return xp.cross_entropy_grad(x, labels)
+
+
+def _softmax_step(F: Any, t: Any, x: Any) -> Any:
+    y = F.softmax(x, axis=-1)
+    return y * (t - F.sum(t * y, axis=-1, keepdims=True)) / x.shape[0]
+
+
+cross_entropy_grad.pullback(x=_softmax_step, labels=no_derivative)
+cross_entropy_grad.pushforward(x=_softmax_step)
+
+
+@constant(laws=lambda draw: (draw.integers("n", low=0, high=4), {"depth": 5}))
+def one_hot(xp: Any, x: Any, /, depth: int, *, dtype: Any = None) -> Any:
+    """Rows of zeros with a one at each index, (...) -> (..., depth); an index out of range gives a row of zeros."""
+    from tapegrad.dtypes import as_dtype, float32
+
+    return xp.astype(xp.equal(xp.expand_dims(x, axis=-1), xp.arange(depth)), as_dtype(dtype or float32))

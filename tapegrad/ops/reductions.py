@@ -1,0 +1,348 @@
+"""Sums, products, extremes and what is built on them.  `axis` is None (all axes), an integer or a tuple."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.registry import composite, constant, linear, primitive
+
+
+def _reduction(draw: Any) -> Any:
+    x = draw.array()
+    return x, {"axis": draw.axes(x), "keepdims": draw.boolean()}
+
+
+def _over_axis(draw: Any) -> Any:
+    x = draw.array("n", "m")
+    return x, {"axis": draw.axis(x)}
+
+
+def _back(F: Any, v: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    """A reduced value with the reduced axes put back, of length 1."""
+    if keepdims:
+        return v
+    return F.reshape(v, kept_shape(x.shape, axis))
+
+
+def kept_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
+    """The shape that a reduction with keepdims gives."""
+    if axis is None:
+        return (1,) * len(shape)
+    n = len(shape)
+    axes = {a % n for a in (axis if isinstance(axis, tuple) else (axis,))} if n else set()
+    return tuple(1 if i in axes else k for i, k in enumerate(shape))
+
+
+@linear(laws=_reduction)
+def sum(xp: Any, x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:  # noqa: A001
+    """The sum over axes; half precision is added up in float32, small integers in the default integer dtype."""
+    return xp.sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
+
+
+def _sum_adjoint(F: Any, g: Any, x: Any, axis: Any, keepdims: bool, dtype: Any) -> Any:
+    if dtype is not None:
+        g = F.cast(g, x.dtype)
+    if axis is not None and not keepdims:
+        g = F.reshape(g, kept_shape(x.shape, axis))
+    return F.broadcast_to(g, x.shape)
+
+
+sum.adjoint(x=_sum_adjoint)
+
+
+@linear(laws=lambda draw: (draw.array("n", "m"), {"shape": (1, draw.size("m"))}), public=False)
+def sum_to(xp: Any, x: Any, /, shape: Any) -> Any:
+    """The sum over the axes along which an array of this shape was repeated: the adjoint of `broadcast_to`."""
+    return xp.sum_to(x, shape)
+
+
+sum_to.adjoint(x=lambda F, g, x: F.broadcast_to(g, x.shape))
+
+
+@composite(laws=_reduction)
+def mean(F: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """The arithmetic mean over axes; NaN over no elements."""
+    return F.sum(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
+
+
+def count(shape: tuple[int, ...], axis: Any) -> int:
+    """How many elements are reduced to one."""
+    if axis is None:
+        axis = range(len(shape))
+    n = 1
+    for a in axis if not isinstance(axis, int) else (axis,):
+        n *= shape[a]
+    return n
+
+
+@primitive(laws=_reduction, order=2)
+def prod(xp: Any, x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    """The product over axes.  The derivative is the product of all others, whatever zeros there are."""
+    return xp.prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
+
+
+def _prod_pullback(F: Any, g: Any, x: Any, axis: Any, keepdims: bool, dtype: Any) -> Any:
+    if dtype is not None:
+        g = F.cast(g, x.dtype)
+    return _back(F, g, x, axis, keepdims) * F.conj(F.others(x, axis=axis))
+
+
+prod.pullback(x=_prod_pullback)
+
+
+@composite(laws=lambda draw: (draw.array("n", 3), {"axis": 1}), public=False)
+def others(F: Any, x: Any, /, *, axis: Any = None) -> Any:
+    """For each element the product of all others over the axes: of those before it, times those after it.
+
+    There is no division, so it is right with any number of zeros, and so is its derivative.
+    """
+    n = len(x.shape)
+    if n == 0:
+        return F.ones_like(x)
+    axes = tuple(range(n)) if axis is None else tuple(a % n for a in (axis if isinstance(axis, tuple) else (axis,)))
+    rest = tuple(i for i in range(n) if i not in axes)
+    order = (*rest, *axes)
+    back = tuple(order.index(i) for i in range(n))
+    moved = F.permute_dims(x, order)
+    flat = F.reshape(moved, (*(x.shape[i] for i in rest), count(x.shape, axes)))
+    before = F.shifted_prod(flat)
+    after = F.flip(F.shifted_prod(F.flip(flat, axis=-1)), axis=-1)
+    return F.permute_dims(F.reshape(before * after, tuple(x.shape[i] for i in order)), back)
+
+
+@composite(laws=lambda draw: (draw.array("n", 3),), public=False)
+def shifted_prod(F: Any, x: Any, /) -> Any:
+    """The product of all elements before each one, over the last axis."""
+    n = x.shape[-1]
+    if n == 0:
+        return F.positive(x)
+    ones = F.ones_like(x[..., :1])
+    return F.cumulative_prod(F.concat([ones, x[..., : n - 1]], axis=-1), axis=-1)
+
+
+@linear(laws=_over_axis)
+def cumulative_sum(
+    xp: Any, x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    """The sums of all elements up to each one along an axis, with a leading zero if `include_initial`."""
+    return xp.cumulative_sum(x, axis=axis, dtype=dtype, include_initial=include_initial)
+
+
+def _cumulative_sum_adjoint(F: Any, g: Any, x: Any, axis: Any, dtype: Any, include_initial: bool) -> Any:
+    if dtype is not None:
+        g = F.cast(g, x.dtype)
+    axis = -1 if axis is None else axis
+    g = F.flip(F.cumulative_sum(F.flip(g, axis=axis), axis=axis), axis=axis)
+    if include_initial:
+        index = [slice(None)] * len(x.shape)
+        index[axis] = slice(1, None)
+        g = F.getitem(g, tuple(index))
+    return g
+
+
+cumulative_sum.adjoint(x=_cumulative_sum_adjoint)
+
+
+@primitive(laws=_over_axis)
+def cumulative_prod(
+    xp: Any, x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    """The products of all elements up to each one along an axis, with a leading one if `include_initial`."""
+    return xp.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial)
+
+
+def _cumulative_prod_pullback(F: Any, g: Any, x: Any, axis: Any, dtype: Any, include_initial: bool) -> Any:
+    """y_k = prod(x_0..x_k): the cotangent of x_i is P_i * s_i, with P_i the product before i and
+    s_i = g_i + x_{i+1} * s_{i+1}: a linear recurrence from the end, without a division."""
+    if dtype is not None:
+        g = F.cast(g, x.dtype)
+    axis = -1 if axis is None else axis
+    n = len(x.shape)
+    last = n - 1
+    g = F.moveaxis(g, axis, last)
+    x = F.moveaxis(x, axis, last)
+    if include_initial:
+        g = g[..., 1:]
+    if x.shape[-1] == 0:
+        return F.moveaxis(0 * x, last, axis)
+    x = F.conj(x)
+    s = F.backward_recurrence(g, x)
+    return F.moveaxis(F.shifted_prod(x) * s, last, axis)
+
+
+cumulative_prod.pullback(x=_cumulative_prod_pullback)
+
+
+@composite(laws=lambda draw: (draw.array("n", 3), draw.array("n", 3)), public=False)
+def backward_recurrence(F: Any, start: Any, x: Any, /) -> Any:
+    """s with s_i = start_i + x_{i+1} s_{i+1} over the last axis, in log2(n) passes of doubling step."""
+    n = x.shape[-1]
+    s = F.positive(start)
+    a = F.concat([x[..., 1:], 0 * x[..., :1]], axis=-1)  # the factor that brings in the next one
+    step = 1
+    while step < n:
+        pad = 0 * s[..., :step]
+        s = s + a * F.concat([s[..., step:], pad], axis=-1)
+        a = a * F.concat([a[..., step:], pad], axis=-1)
+        step *= 2
+    return s
+
+
+# -- extremes ------------------------------------------------------------------------------------------
+def _extreme_pullback(F: Any, g: Any, x: Any, y: Any, axis: Any, keepdims: bool) -> Any:
+    """Equal shares for all elements that are equal to the extreme."""
+    chosen = F.cast_like(F.equal(x, _back(F, y, x, axis, keepdims)), x)
+    number = F.sum(chosen, axis=axis, keepdims=True)
+    return F.broadcast_to(_back(F, g, x, axis, keepdims) / number, x.shape) * chosen
+
+
+def _extreme_pushforward(F: Any, t: Any, x: Any, y: Any, axis: Any, keepdims: bool) -> Any:
+    chosen = F.cast_like(F.equal(x, _back(F, y, x, axis, keepdims)), x)
+    number = F.sum(chosen, axis=axis, keepdims=keepdims)
+    return F.sum(t * chosen, axis=axis, keepdims=keepdims) / number
+
+
+def _extreme(draw: Any) -> Any:
+    x = draw.array("n", "m", distinct=True)
+    return x, {"axis": draw.axes(x), "keepdims": draw.boolean()}
+
+
+@primitive(laws=_extreme)
+def max(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A001
+    """The largest element over axes; elements that tie share the derivative equally."""
+    return xp.max(x, axis=axis, keepdims=keepdims)
+
+
+max.pullback(x=_extreme_pullback)
+max.pushforward(x=_extreme_pushforward)
+
+
+@primitive(laws=_extreme)
+def min(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A001
+    """The smallest element over axes; elements that tie share the derivative equally."""
+    return xp.min(x, axis=axis, keepdims=keepdims)
+
+
+min.pullback(x=_extreme_pullback)
+min.pushforward(x=_extreme_pushforward)
+
+
+@constant(laws=lambda draw: (draw.array("n", 3) > 0, draw.array("n", 3)), public=False)
+def cast_like(xp: Any, x: Any, like: Any, /) -> Any:
+    """The array in the dtype of another one."""
+    return xp.astype(x, like.dtype)
+
+
+@constant(laws=_over_axis)
+def argmax(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """The index of the largest element along an axis (of the flattened array if None); the first of several."""
+    return xp.argmax(x, axis=axis, keepdims=keepdims)
+
+
+@constant(laws=_over_axis)
+def argmin(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """The index of the smallest element along an axis (of the flattened array if None); the first of several."""
+    return xp.argmin(x, axis=axis, keepdims=keepdims)
+
+
+@constant(laws=_reduction)
+def all(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A001
+    """Whether all elements over axes are true."""
+    return xp.all(x, axis=axis, keepdims=keepdims)
+
+
+@constant(laws=_reduction)
+def any(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A001
+    """Whether one element over axes is true."""
+    return xp.any(x, axis=axis, keepdims=keepdims)
+
+
+@constant(laws=_reduction)
+def count_nonzero(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """How many elements over axes are not zero."""
+    return xp.count_nonzero(x, axis=axis, keepdims=keepdims)
+
+
+# -- spread ----------------------------------------------------------------------------------------------
+@composite(laws=_reduction)
+def var(F: Any, x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    """The variance over axes: the squared distance from the mean, summed, over the count less `correction`."""
+    d = x - F.mean(x, axis=axis, keepdims=True)
+    if d.dtype.kind == "c":
+        d = F.abs(d)
+    return F.sum(d * d, axis=axis, keepdims=keepdims) / _at_least_zero(count(x.shape, axis) - correction)
+
+
+def _at_least_zero(n: float) -> float:
+    return n if n > 0 else 0.0
+
+
+@composite(laws=_reduction, domain=(-2, 2))
+def std(F: Any, x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    """The standard deviation over axes; the derivative is 0 where all elements are equal."""
+    d = x - F.mean(x, axis=axis, keepdims=True)
+    n = _at_least_zero(count(x.shape, axis) - correction)
+    return F.norm2(d, axis=axis, keepdims=keepdims) / n**0.5 if n else F.sum(d, axis=axis, keepdims=keepdims) / n
+
+
+@primitive(laws=_reduction, kinks=(0.0,), public=False)
+def norm2(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """sqrt(sum(abs(x)**2)) over axes, without overflow; at 0 the derivative is 0, the smallest subgradient."""
+    return xp.norm2(x, axis=axis, keepdims=keepdims)
+
+
+def _direction(F: Any, x: Any, y: Any, axis: Any, keepdims: bool) -> Any:
+    """x / y, with 0 / 0 = 0."""
+    y = _back(F, y, x, axis, keepdims)
+    return x / F.where(y == 0, F.ones_like(y), y)
+
+
+norm2.pullback(
+    x=lambda F, g, x, y, axis, keepdims: _back(F, g, x, axis, keepdims) * _direction(F, x, y, axis, keepdims)
+)
+norm2.pushforward(
+    x=lambda F, t, x, y, axis, keepdims: F.sum(
+        F.real(t * F.conj(_direction(F, x, y, axis, keepdims))), axis=axis, keepdims=keepdims
+    )
+)
+
+
+# -- the softmax family ----------------------------------------------------------------------------------
+@primitive(laws=_reduction)
+def logsumexp(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """log(sum(exp(x))) over axes, without overflow; -inf over a row that is all -inf, with derivative 0."""
+    return xp.logsumexp(x, axis=axis, keepdims=keepdims)
+
+
+def _weights(F: Any, x: Any, y: Any, axis: Any, keepdims: bool) -> Any:
+    """exp(x - y): the softmax; zeros for a row that is all -inf."""
+    y = _back(F, y, x, axis, keepdims)
+    return F.exp(x - F.where(y == -float("inf"), F.zeros_like(y), y))
+
+
+logsumexp.pullback(
+    x=lambda F, g, x, y, axis, keepdims: _back(F, g, x, axis, keepdims) * _weights(F, x, y, axis, keepdims)
+)
+logsumexp.pushforward(
+    x=lambda F, t, x, y, axis, keepdims: F.sum(t * _weights(F, x, y, axis, keepdims), axis=axis, keepdims=keepdims)
+)
+
+
+@primitive(laws=_over_axis)
+def softmax(xp: Any, x: Any, /, *, axis: Any = -1) -> Any:
+    """exp(x) / sum(exp(x)) over axes, without overflow; zeros over a row that is all -inf."""
+    return xp.softmax(x, axis=axis)
+
+
+softmax.pullback(x=lambda F, g, y, axis: y * (g - F.sum(g * y, axis=axis, keepdims=True)))
+softmax.pushforward(x=lambda F, t, y, axis: y * (t - F.sum(t * y, axis=axis, keepdims=True)))
+
+
+@primitive(laws=_over_axis)
+def log_softmax(xp: Any, x: Any, /, *, axis: Any = -1) -> Any:
+    """x - logsumexp(x) over axes; -inf over a row that is all -inf, with derivative 0."""
+    return xp.log_softmax(x, axis=axis)
+
+
+log_softmax.pullback(x=lambda F, g, y, axis: g - F.exp(y) * F.sum(g, axis=axis, keepdims=True))
+log_softmax.pushforward(x=lambda F, t, y, axis: t - F.sum(t * F.exp(y), axis=axis, keepdims=True))

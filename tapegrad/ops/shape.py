@@ -1,0 +1,185 @@
+"""Ops that move elements and compute nothing; they come in adjoint pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.registry import composite, linear
+
+
+@linear(laws=lambda draw: (draw.array("n", 6), {"shape": (-1, 3)}))
+def reshape(xp: Any, x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
+    """The same elements in row-major order in another shape; one length may be -1."""
+    return xp.reshape(x, shape, copy=copy)
+
+
+reshape.adjoint(x=lambda F, g, x: F.reshape(g, x.shape))
+
+
+@linear(laws=lambda draw: (draw.array("n", "m"), {"shape": (2, draw.size("n"), draw.size("m"))}))
+def broadcast_to(xp: Any, x: Any, /, shape: Any) -> Any:
+    """The array repeated to a shape that its own fits to from the right; where it is 1 it is repeated."""
+    return xp.broadcast_to(x, shape)
+
+
+broadcast_to.adjoint(x=lambda F, g, x: F.sum_to(g, x.shape))
+
+
+@linear(laws=lambda draw: (draw.array("n", "m", 2), {"axes": (2, 0, 1)}))
+def permute_dims(xp: Any, x: Any, /, axes: tuple[int, ...]) -> Any:
+    """The array with its axes in another order: axis `axes[i]` of `x` becomes axis i."""
+    return xp.permute_dims(x, axes)
+
+
+def _permute_adjoint(F: Any, g: Any, axes: Any) -> Any:
+    back = [0] * len(axes)
+    for i, a in enumerate(axes):
+        back[a] = i
+    return F.permute_dims(g, tuple(back))
+
+
+permute_dims.adjoint(x=_permute_adjoint)
+
+
+@linear(laws=lambda draw: (draw.array("n", "m", 2),))
+def matrix_transpose(xp: Any, x: Any, /) -> Any:
+    """The array with its last two axes exchanged, (..., n, m) -> (..., m, n)."""
+    return xp.matrix_transpose(x)
+
+
+matrix_transpose.adjoint(x=lambda F, g: F.matrix_transpose(g))
+
+
+@linear(laws=lambda draw: (draw.array("n", "m", 2), {"source": 0, "destination": -1}))
+def moveaxis(xp: Any, x: Any, /, source: Any, destination: Any) -> Any:
+    """The array with an axis (or several) moved to another place; the others keep their order."""
+    return xp.moveaxis(x, source, destination)
+
+
+moveaxis.adjoint(x=lambda F, g, source, destination: F.moveaxis(g, destination, source))
+
+
+@linear(laws=lambda draw: (draw.array("n", "m"), {"axis": 1}))
+def expand_dims(xp: Any, x: Any, /, *, axis: Any = 0) -> Any:
+    """The array with an axis of length 1 put in at `axis`."""
+    return xp.expand_dims(x, axis=axis)
+
+
+expand_dims.adjoint(x=lambda F, g, x: F.reshape(g, x.shape))
+
+
+@linear(laws=lambda draw: (draw.array("n", 1), {"axis": 1}))
+def squeeze(xp: Any, x: Any, /, axis: Any) -> Any:
+    """The array without an axis (or axes) of length 1."""
+    return xp.squeeze(x, axis)
+
+
+squeeze.adjoint(x=lambda F, g, x: F.reshape(g, x.shape))
+
+
+@linear(laws=lambda draw: (draw.array("n", "m"), {"axis": draw.choice(None, 0, 1, (0, 1))}))
+def flip(xp: Any, x: Any, /, *, axis: Any = None) -> Any:
+    """The array with the order of its elements reversed along axes (all if None)."""
+    return xp.flip(x, axis=axis)
+
+
+flip.adjoint(x=lambda F, g, axis: F.flip(g, axis=axis))
+
+
+@linear(laws=lambda draw: (draw.array("n", "m"), {"shift": 2, "axis": draw.choice(None, 0, 1)}))
+def roll(xp: Any, x: Any, /, shift: Any, *, axis: Any = None) -> Any:
+    """The array with its elements moved along axes by `shift` places; what leaves at the end comes in at the front."""
+    return xp.roll(x, shift, axis=axis)
+
+
+def _back(shift: Any) -> Any:
+    return tuple(-s for s in shift) if isinstance(shift, tuple) else -shift
+
+
+roll.adjoint(x=lambda F, g, shift, axis: F.roll(g, _back(shift), axis=axis))
+
+
+@linear(variadic=True, laws=lambda draw: ([draw.array("n", 2), draw.array("n", 3)], {"axis": 1}))
+def concat(xp: Any, arrays: Any, /, *, axis: int | None = 0) -> Any:
+    """Arrays joined along an axis that they have (flattened first if None)."""
+    return xp.concat(arrays, axis=axis)
+
+
+def _concat_adjoint(F: Any, g: Any, arrays: Any, axis: int | None) -> list[Any]:
+    start = 0
+    parts = []
+    for x in arrays:
+        n = _size(x.shape) if axis is None else x.shape[axis]
+        if axis is None:
+            parts.append(F.reshape(g[start : start + n], x.shape))
+        else:
+            index: list[Any] = [slice(None)] * len(x.shape)
+            index[axis] = slice(start, start + n)
+            parts.append(F.getitem(g, tuple(index)))
+        start += n
+    return parts
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    n = 1
+    for k in shape:
+        n *= k
+    return n
+
+
+concat.adjoint(arrays=_concat_adjoint)
+
+
+@linear(variadic=True, laws=lambda draw: ([draw.array("n", 2), draw.array("n", 2)], {"axis": draw.choice(0, 1, -1)}))
+def stack(xp: Any, arrays: Any, /, *, axis: int = 0) -> Any:
+    """Arrays of one shape joined along a new axis."""
+    return xp.stack(arrays, axis=axis)
+
+
+def _stack_adjoint(F: Any, g: Any, arrays: Any, axis: int) -> list[Any]:
+    before = (slice(None),) * (axis % len(g.shape))
+    return [F.getitem(g, (*before, i)) for i in range(len(arrays))]
+
+
+stack.adjoint(arrays=_stack_adjoint)
+
+
+@composite(laws=lambda draw: (draw.array(2, "n"), {"axis": 0}))
+def unstack(F: Any, x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    """The slices of the array along an axis, as a tuple."""
+    before = (slice(None),) * (axis % len(x.shape))
+    return tuple(F.getitem(x, (*before, i)) for i in range(x.shape[axis]))
+
+
+@composite(laws=lambda draw: (draw.array("n", 6), {"sections": draw.choice(3, (1, 4)), "axis": 1}))
+def split(F: Any, x: Any, /, sections: Any, *, axis: int = 0) -> tuple[Any, ...]:
+    """The array cut along an axis: into `sections` equal parts, or at the indices in `sections`, as a tuple."""
+    n = x.shape[axis]
+    if isinstance(sections, int):
+        if sections < 1 or n % sections:
+            from tapegrad.errors import ShapeError
+
+            raise ShapeError(f"split(x, sections): expected x.shape[{axis}] % sections == 0, got {n} % {sections}")
+        step = n // sections
+        sections = range(step, n, step) if step else [0] * (sections - 1)
+    cuts = [0, *sections, n]
+    before = (slice(None),) * (axis % len(x.shape))
+    return tuple(F.getitem(x, (*before, slice(a, b))) for a, b in zip(cuts[:-1], cuts[1:], strict=True))
+
+
+@linear(laws=lambda draw: (draw.array("n", "m"), {"k": draw.choice(0, 1, -1)}))
+def tril(xp: Any, x: Any, /, *, k: int = 0) -> Any:
+    """The lower triangle of the last two axes, with zeros above diagonal `k`."""
+    return xp.tril(x, k=k)
+
+
+tril.adjoint(x=lambda F, g, k: F.tril(g, k=k))
+
+
+@linear(laws=lambda draw: (draw.array("n", "m"), {"k": draw.choice(0, 1, -1)}))
+def triu(xp: Any, x: Any, /, *, k: int = 0) -> Any:
+    """The upper triangle of the last two axes, with zeros below diagonal `k`."""
+    return xp.triu(x, k=k)
+
+
+triu.adjoint(x=lambda F, g, k: F.triu(g, k=k))

@@ -1,0 +1,99 @@
+"""Switching recording off and on, and cutting derivatives."""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, final
+
+from tapegrad.core import recorder as rec
+from tapegrad.core.recorder import Recorder, state
+from tapegrad.core.tensor import Tensor, tensor
+from tapegrad.ops.convert import asarray
+from tapegrad.tree import flatten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from types import TracebackType
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@final
+class no_grad:  # noqa: N801  the name of the field
+    """A context, or a decorator, in which the tapes that are active around it record nothing.
+
+    A tape that is entered inside records.  On a generator function it is in force only while the body runs.
+
+    >>> import tapegrad as tg
+    >>> x = tg.asarray(1.5)
+    >>> with tg.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     with tg.no_grad():
+    ...         y = x * x
+    >>> tape.gradient(y, x) is None
+    True
+    """
+
+    __slots__ = ("_stopped",)
+
+    def __init__(self) -> None:
+        self._stopped: list[list[Recorder]] = []
+
+    def __enter__(self) -> Self:
+        self._stopped.append(rec.pause(list(state.active.recorders)))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        rec.resume(self._stopped.pop())
+
+    def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
+        if isinstance(function, types.FunctionType) and function.__code__.co_flags & _GENERATOR:
+            return _on_generator(function)
+
+        @functools.wraps(function)
+        def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
+            with no_grad():
+                return function(*args, **kwargs)
+
+        return wrapped
+
+
+_GENERATOR = 0x20
+
+
+def _on_generator(function: Any) -> Any:
+    """A generator function whose body, and nothing else, runs under `no_grad`."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        with no_grad():
+            body = function(*args, **kwargs)
+        step: Any = lambda: next(body)  # noqa: E731
+        while True:
+            try:
+                with no_grad():
+                    value = step()
+            except StopIteration as stop:
+                return stop.value
+            try:
+                sent = yield value
+            except GeneratorExit:
+                with no_grad():
+                    body.close()
+                raise
+            except BaseException as error:  # noqa: BLE001  passed on to the body
+                step = functools.partial(body.throw, error)
+            else:
+                step = functools.partial(body.send, sent)
+
+    return wrapped
+
+
+def stop_gradient(x: Any) -> Any:
+    """The same values (of a tensor, or each in a nested structure), as constants to every tape."""
+    leaves, rebuild = flatten(x)
+    return rebuild([tensor((v if isinstance(v, Tensor) else asarray(v)).read()[0]) for v in leaves])

@@ -1,0 +1,167 @@
+"""The slower turns of an op's entry: arguments that are no Tensors, mixed recorders, errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.core.node import Node
+from tapegrad.core.recorder import Owners, shared
+from tapegrad.core.tensor import Tensor, linked, tensor
+from tapegrad.errors import ArgumentError, DTypeError, ShapeError, TapegradError
+from tapegrad.registry.space import SCALARS, SPACES, F, space_of, space_of_type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tapegrad.registry.op import Op
+
+#: What Python scalars become where nothing else says their dtype.
+DEFAULTS = {
+    bool: np.dtype(np.bool_),
+    int: np.dtype(np.int64),
+    float: np.dtype(np.float32),
+    complex: np.dtype(np.complex64),
+}
+
+
+def unpack(op: Op, name: str, value: Any, others: Sequence[Any]) -> tuple[Any, Node | None]:
+    """The raw array and the node of an argument that is not plainly a Tensor."""
+    if isinstance(value, Tensor):
+        found: tuple[Any, Node | None] = value.read()
+        return found
+    kind = type(value)
+    if kind in SCALARS:
+        if op.weak and not all(type(o) in SCALARS for o in others):
+            return value, None
+        return DEFAULTS[kind].type(value), None
+    if kind is np.ndarray:
+        return (value[()] if value.ndim == 0 else value), None
+    if isinstance(value, str | bytes | list | tuple | dict) or value is None:
+        raise ArgumentError(
+            f"{op.name}({', '.join(op.arrays)}): expected an array for {name}, got {kind.__name__}; "
+            f"write {op.name}(tapegrad.asarray({name}))"
+        )
+    try:
+        space_of_type(kind)
+    except ArgumentError as error:
+        raise ArgumentError(f"{op.name}({', '.join(op.arrays)}): {name}: {error}") from None
+    return value, None
+
+
+def unpack_all(op: Op, name: str, values: Any) -> tuple[tuple[Any, ...], tuple[Node | None, ...]]:
+    """Raw arrays and nodes of a sequence of arrays."""
+    if isinstance(values, Tensor) or type(values) is np.ndarray:
+        values = list(values)
+    try:
+        pairs = [
+            (v.raw, v.node) if type(v) is Tensor else unpack(op, f"{name}[{i}]", v, values)
+            for i, v in enumerate(values)
+        ]
+    except TypeError as error:
+        if isinstance(error, TapegradError):
+            raise
+        raise ArgumentError(f"{op.name}: {name} is a sequence of arrays, got {type(values).__name__}") from None
+    if not pairs:
+        raise ArgumentError(f"{op.name}: {name} is empty; at least one array is needed")
+    return tuple(r for r, _ in pairs), tuple(n for _, n in pairs)
+
+
+def dispatch(op: Op, raws: tuple[Any, ...], *args: Any, **params: Any) -> Any:
+    """Compute on raw values that are not all NumPy's."""
+    space = space_of(raws)
+    return getattr(space, op.name)(*args, **params)
+
+
+def promote(
+    op: Op, raws: Sequence[Any], nodes: Sequence[Node | None]
+) -> tuple[tuple[Any, ...], tuple[Node | None, ...]]:
+    """Bring arrays to their common dtype, by recorded casts."""
+    kinds = {r.dtype for r in raws if type(r) not in SCALARS}
+    weak = [r for r in raws if type(r) in SCALARS]
+    if len(kinds) == 1 and not weak:
+        return tuple(raws), tuple(nodes)
+    try:
+        common = np.result_type(*kinds, *weak)
+    except TypeError as error:
+        text = ", ".join(str(r.dtype) for r in raws)
+        raise DTypeError(f"{op.name}({', '.join(op.arrays)}): dtypes {text} have no common dtype: {error}") from None
+    cast = [
+        (common.type(r), None)
+        if type(r) in SCALARS
+        else (r, n)
+        if r.dtype == common
+        else F.astype(linked(r, n), common).read()
+        for r, n in zip(raws, nodes, strict=True)
+    ]
+    return tuple(r for r, _ in cast), tuple(n for _, n in cast)
+
+
+def owned(
+    active: Owners, p: Node | None, q: Any
+) -> tuple[Owners | None, Node | None, Any]:
+    """Who records an op with these parents, and which parents they know; no parents if nobody does."""
+    if type(q) is tuple:
+        owners = shared(active, q)
+        if owners is None:
+            return None, None, None
+        q = tuple(_known(owners, r) for r in q)
+        return owners, next(r for r in q if r is not None), q
+    owners = shared(active, (p, q))
+    if owners is None:
+        return None, None, None
+    return owners, _known(owners, p), _known(owners, q)
+
+
+def _known(owners: Owners, node: Node | None) -> Node | None:
+    if node is None or node.owners is owners or not owners.recorders.isdisjoint(node.owners.recorders):
+        return node
+    return None
+
+
+def outputs(op: Op, y: Any, raws: Any, nodes: Any, params: Any, variant: Any) -> Any:
+    """Wrap what an op of several outputs, or a composite on raw arrays, has computed."""
+    if nodes is not None:
+        from tapegrad.registry.several import record
+
+        return record(op, y, raws, nodes, params, variant)
+    if type(y) is tuple:
+        return tuple(map(tensor, y))
+    return [tensor(r) for r in y] if type(y) is list else tensor(y)
+
+
+def failed(op: Op, error: Exception, raws: Sequence[Any]) -> Exception:
+    """What is raised for an error from a kernel: it names the op and what it was given."""
+    if isinstance(error, TapegradError):
+        return error
+    names = [f"{op.arrays[0]}[{i}]" for i in range(len(raws))] if op.variadic else op.arrays
+    given = ", ".join(f"{n}: {_describe(r)}" for n, r in zip(names, raws, strict=False))
+    text = f"{op.name}({', '.join(op.arrays)}): {error}\n  {given}"
+    made: TapegradError
+    if isinstance(error, np.exceptions.AxisError | IndexError):
+        made = _IndexError(text)
+    elif isinstance(error, ValueError):
+        made = ShapeError(text)
+    elif isinstance(error, TypeError):
+        made = DTypeError(text)
+    elif isinstance(error, OverflowError):
+        made = _OverflowError(text)
+    else:
+        error.add_note(f"in {op.name}, given {given}")
+        return error
+    return made
+
+
+class _IndexError(ShapeError, IndexError):
+    """An index or axis out of range."""
+
+
+class _OverflowError(DTypeError, OverflowError):
+    """A Python integer that the array's dtype can't hold."""
+
+
+def _describe(raw: Any) -> str:
+    if type(raw) in SPACES and not hasattr(raw, "dtype"):
+        return f"{type(raw).__name__} {raw!r}"
+    return f"{raw.dtype} {tuple(raw.shape)}"

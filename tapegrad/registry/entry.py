@@ -1,0 +1,360 @@
+"""The public function of an op: unpack, compute, record.  Compiled at the first call, for the op's own arity.
+
+What is decided once, instead of at every call: how many arrays there are, which have a derivative, what their rules
+have named (and so what is saved), whether a Python operator computes the op.  `Op.source` shows the result.
+"""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.core.node import Node, tick
+from tapegrad.core.recorder import TIDY_EVERY, state
+from tapegrad.core.tensor import Tensor
+from tapegrad.registry.op import OPS, Op, Param
+from tapegrad.registry.space import BUILTIN, NUMPY, SCALARS, F, space_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def stub(op: Op) -> Callable[..., Any]:
+    """A function that compiles itself when it is first called."""
+    env: dict[str, Any] = {"_op": op, "_first_call": _first_call, "__name__": op.body.__module__}
+    exec("def stub(*args, **params): return _first_call(_op)(*args, **params)", env)
+    function = env.pop("stub")
+    assert isinstance(function, FunctionType)
+    function.__name__ = op.name
+    function.__qualname__ = op.name
+    function.__doc__ = op.body.__doc__
+    function.__module__ = op.body.__module__
+    function.__dict__["op"] = op
+    return function
+
+
+def _first_call(op: Op) -> Callable[..., Any]:
+    function = op.entry
+    assert isinstance(function, FunctionType)
+    source = entry_source(op)
+    env = function.__globals__
+    env.update(_environment(op))
+    scope: dict[str, Any] = {}
+    exec(compile(source, _filename(op, source), "exec"), env, scope)
+    made = scope[op.name]
+    function.__defaults__ = made.__defaults__
+    function.__kwdefaults__ = made.__kwdefaults__
+    function.__code__ = made.__code__
+    return function
+
+
+def _filename(op: Op, source: str) -> str:
+    """A name under which tracebacks find the generated lines."""
+    import linecache
+
+    name = f"<tapegrad op {op.name}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    return name
+
+
+def _environment(op: Op) -> dict[str, Any]:
+    from tapegrad.registry import call, rules
+
+    env: dict[str, Any] = {
+        "OP": op,
+        "F": F,
+        "BODY": op.body,
+        "KERNEL": getattr(NUMPY, op.name) if op.kind != "composite" else None,
+        "Tensor": Tensor,
+        "Node": Node,
+        "ndarray": np.ndarray,
+        "f32": np.float32,
+        "f64": np.float64,
+        "F32": np.dtype(np.float32),
+        "F64": np.dtype(np.float64),
+        "BUILTIN": BUILTIN,
+        "SCALARS": SCALARS,
+        "state": state,
+        "tick": tick,
+        "space_of": space_of,
+        "unpack": call.unpack,
+        "unpack_all": call.unpack_all,
+        "dispatch": call.dispatch,
+        "promote": call.promote,
+        "owned": call.owned,
+        "failed": call.failed,
+        "outputs": call.outputs,
+        "Spec": rules.spec_of,
+    }
+    if op.kind not in ("composite", "constant"):
+        env.update({f"V{i}": v for i, v in enumerate(rules.variants(op))})
+    for p in op.params:
+        if p.default is not Param.REQUIRED:
+            env[f"D_{p.name}"] = p.default
+    return env
+
+
+# -- the source ------------------------------------------------------------------------------------
+def entry_source(op: Op) -> str:
+    """The source of an op's public function."""
+    from tapegrad.registry import rules
+
+    lines = [f"def {op.name}({_parameters(op)}):"]
+    if op.variadic:
+        lines += [f"    raws, nodes = unpack_all(OP, {op.arrays[0]!r}, {op.arrays[0]})"]
+    else:
+        for i, a in enumerate(op.arrays):
+            lines += _unpacking(op, i, a)
+    raws, nodes = _raws(op), _nodes(op)
+    if op.kind == "composite":
+        return "\n".join(lines + _composite(op, raws, nodes)) + "\n"
+    lines += _promotion(op)
+    lines += _computing(op)
+    if op.outputs:
+        lines += [f"    return outputs(OP, y, ({raws},), ({nodes},), ({_keywords(op, values=True)}), V0)"]
+        return "\n".join(lines) + "\n"
+    lines += ["    out = Tensor()", "    out.raw = y"]
+    watched = [i for i, a in enumerate(op.arrays) if op.kind != "constant" and a in op.differentiable]
+    if not watched:
+        return "\n".join([*lines, "    out.node = None", "    return out"]) + "\n"
+    if rules.is_wide(op):
+        lines += _record_wide(op)
+    elif len(watched) == 1:
+        lines += _record_one(op, watched[0])
+    else:
+        lines += _record_two(op, *watched)
+    lines += [
+        "    n.seq = seq = tick()",
+        "    n.owners = owners",
+        "    n.grad = None",
+        "    n.mark = None",
+        "    owners.keep(n)",
+        f"    if not seq & {TIDY_EVERY - 1}:",
+        "        owners.tidy()",
+        "    out.node = n",
+        "    return out",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _parameters(op: Op) -> str:
+    parts = [*op.arrays, "/"]
+    keyword = False
+    for p in op.params:
+        if p.keyword_only and not keyword:
+            parts.append("*")
+            keyword = True
+        parts.append(p.name if p.default is Param.REQUIRED else f"{p.name}=D_{p.name}")
+    return ", ".join(parts)
+
+
+def _keywords(op: Op, *, values: bool = False) -> str:
+    """The parameters, as they are passed on."""
+    if values:
+        return "".join(f"{p.name}, " for p in op.params)
+    return "".join(f", {p.name}={p.name}" for p in op.params)
+
+
+def _raws(op: Op) -> str:
+    return "raws" if op.variadic else ", ".join(f"raw{i}" for i in range(len(op.arrays)))
+
+
+def _nodes(op: Op) -> str:
+    return "nodes" if op.variadic else ", ".join(f"node{i}" for i in range(len(op.arrays)))
+
+
+def _unpacking(op: Op, i: int, name: str) -> list[str]:
+    lines = [f"    if type({name}) is Tensor:", f"        raw{i} = {name}.raw", f"        node{i} = {name}.node"]
+    if op.weak and len(op.arrays) == 2:
+        other = op.arrays[1 - i]
+        lines += [
+            f"    elif type({name}) in SCALARS and type({other}) is Tensor:",
+            f"        raw{i} = {name}",
+            f"        node{i} = None",
+        ]
+    others = "(" + "".join(f"{a}, " for a in op.arrays) + ")"
+    return [*lines, "    else:", f"        raw{i}, node{i} = unpack(OP, {name!r}, {name}, {others})"]
+
+
+def _promotion(op: Op) -> list[str]:
+    """Arrays of different dtypes are brought to one before any op but an elementwise one, whose kernel promotes."""
+    if op.kind in ("elementwise", "constant"):
+        return []
+    if op.variadic:
+        return ["    raws, nodes = promote(OP, raws, nodes)"]
+    index = [i for i, a in enumerate(op.arrays) if a in op.differentiable]
+    if len(index) < 2:
+        return []
+    test = " and ".join(f"raw{index[0]}.dtype is raw{i}.dtype" for i in index[1:])
+    if op.weak:
+        plain = " or ".join(f"type(raw{i}) in SCALARS" for i in index)
+        test = f"not ({plain}) and {test}"
+    xs, ps = (", ".join(f"{c}{i}" for i in index) for c in ("raw", "node"))
+    return [f"    if not ({test}):", f"        ({xs}), ({ps}) = promote(OP, ({xs}), ({ps}))"]
+
+
+def _computing(op: Op) -> list[str]:
+    if op.variadic:
+        call = f"dispatch(OP, raws, raws{_keywords(op)})"
+        return ["    try:", f"        y = {call}", *_failing("raws")]
+    count = len(op.arrays)
+    if not count:
+        return ["    try:", f"        y = dispatch(OP, (){_keywords(op)})", *_failing("()")]
+    args = _raws(op) + _keywords(op)
+    if op.symbol:
+        expression = f"raw0 {op.symbol} raw1" if count == 2 else f"{op.symbol}raw0"
+    else:
+        expression = f"KERNEL({args})"
+    kinds = [f"kind{i}" for i in range(count)]
+    lines = ["    " + "; ".join(f"kind{i} = type(raw{i})" for i in range(count))]
+    direct = " and ".join(f"{k} is ndarray" for k in kinds)
+    lines += ["    try:", f"        if {direct}:", f"            y = {expression}"]
+    builtin = " and ".join(f"{k} in BUILTIN" for k in kinds)
+    lines += [f"        elif {builtin}:", f"            y = {expression}"]
+    lines += ["        else:", f"            y = dispatch(OP, ({_raws(op)},), {args})"]
+    return lines + _failing(f"({_raws(op)},)")
+
+
+def _failing(raws: str) -> list[str]:
+    return ["    except Exception as error:", f"        raise failed(OP, error, {raws}) from error"]
+
+
+def _unrecorded(indent: str) -> list[str]:
+    return [f"{indent}out.node = None", f"{indent}return out"]
+
+
+def _fast(first: str, second: str, k1: str, k2: str) -> str:
+    """No broadcasting, one dtype, and that a common real one: then cotangents fit as they are."""
+    return (
+        f"{k1} is {k2} and (({k1} is ndarray and (d := {first}.dtype) is {second}.dtype and (d is F32 or d is F64) "
+        f"and {first}.shape == {second}.shape) or {k1} is f32 or {k1} is f64)"
+    )
+
+
+def _record_one(op: Op, i: int) -> list[str]:
+    """One argument has a derivative."""
+    lines = [
+        f"    p = node{i}",
+        "    if p is None:",
+        *_unrecorded("        "),
+        "    owners = state.active",
+        "    if p.owners is not owners:",
+        "        owners, p, _ = owned(owners, p, None)",
+        "        if p is None:",
+        *_unrecorded("            "),
+        "    n = Node()",
+    ]
+    if op.kind == "elementwise":
+        if len(op.arrays) == 1:  # the output has the argument's shape: only the dtype can matter
+            test = f"(kind{i} is ndarray and ((d := raw{i}.dtype) is F32 or d is F64)) or kind{i} is f32 or kind{i} is f64"
+            test = f"({test}) and type(y) is kind{i}"
+        else:
+            test = _fast(f"raw{i}", "y", f"kind{i}", "type(y)")
+        lines += _choice(op, test, (i,), "    ")
+    else:
+        lines += _saving(op, (i,), "    ")
+    return [*lines, "    n.p = p", "    n.q = None"]
+
+
+def _record_two(op: Op, i: int, j: int) -> list[str]:
+    """Two arguments have a derivative; each may be watched or not."""
+    lines = [
+        f"    p = node{i}",
+        f"    q = node{j}",
+        "    if p is None and q is None:",
+        *_unrecorded("        "),
+        "    owners = state.active",
+        "    if (p is not None and p.owners is not owners) or (q is not None and q.owners is not owners):",
+        "        owners, p, q = owned(owners, p, q)",
+        "        if p is None and q is None:",
+        *_unrecorded("            "),
+        "    n = Node()",
+    ]
+    cases = [("q is None", (i,), f"raw{i}", f"kind{i}"), ("p is None", (j,), f"raw{j}", f"kind{j}")]
+    for word, (test, watched, x, k) in zip(("if", "elif"), cases, strict=True):
+        lines += [f"    {word} {test}:"]
+        if op.kind == "elementwise":
+            lines += _choice(op, _fast(x, "y", k, "type(y)"), watched, "        ")
+        else:
+            lines += _saving(op, watched, "        ")
+        if test == "p is None":
+            lines += ["        p = q", "        q = None"]
+    lines += ["    else:"]
+    if op.kind == "elementwise":
+        lines += _choice(op, _fast(f"raw{i}", f"raw{j}", f"kind{i}", f"kind{j}"), (i, j), "        ")
+    else:
+        lines += _saving(op, (i, j), "        ")
+    return [*lines, "    n.p = p", "    n.q = q"]
+
+
+def _choice(op: Op, test: str, watched: tuple[int, ...], indent: str) -> list[str]:
+    return [
+        f"{indent}if {test}:",
+        *_saving(op, watched, indent + "    "),
+        f"{indent}else:",
+        *_saving(op, watched, indent + "    ", general=True),
+    ]
+
+
+def _record_wide(op: Op) -> list[str]:
+    """Any number of arguments: the node holds a tuple of parents."""
+    nodes = "nodes" if op.variadic else f"({_nodes(op)},)"
+    return [
+        f"    q = {nodes}",
+        "    p = next((r for r in q if r is not None), None)",
+        "    if p is None:",
+        *_unrecorded("        "),
+        "    owners, p, q = owned(state.active, p, q)",
+        "    if p is None:",
+        *_unrecorded("        "),
+        "    n = Node()",
+        *_saving(op, None, "    ", general=op.kind == "elementwise"),
+        "    n.p = p",
+        "    n.q = q",
+    ]
+
+
+def _saving(op: Op, watched: tuple[int, ...] | None, indent: str, *, general: bool = False) -> list[str]:
+    """Choose the compiled rules for what is watched, and keep what they name."""
+    from tapegrad.registry import rules
+
+    index, variant = rules.variant_for(op, watched, general)
+    values = []
+    for name in variant.saved:
+        base, _, what = name.partition(".")
+        if base in op.arrays:
+            x = "raws" if op.variadic else f"raw{op.arrays.index(base)}"
+            values.append(f"Spec({x})" if what else x)
+        else:
+            values.append("Spec(y)" if name == "y.spec" else base)
+    lines = [f"{indent}n.op = V{index}"]
+    if general:
+        kept = "raws" if op.variadic else _raws(op)
+        s = "(" + "".join(f"{v}, " for v in values) + ")"
+        return [*lines, f"{indent}n.s = {s}", f"{indent}n.t = (Spec(y), {', '.join(f'Spec({x})' for x in kept.split(', '))})"]
+    if len(values) > 2:
+        return [*lines, f"{indent}n.s = ({', '.join(values)})", f"{indent}n.t = None"]
+    values += ["None"] * (2 - len(values))
+    return [*lines, f"{indent}n.s = {values[0]}", f"{indent}n.t = {values[1]}"]
+
+
+def _composite(op: Op, raws: str, nodes: str) -> list[str]:
+    """Written in other ops: recorded op by op where something is recorded, else straight on raw arrays."""
+    given = op.arrays[0] if op.variadic else ", ".join(op.arrays)
+    free = "all(r is None for r in nodes)" if op.variadic else " and ".join(f"node{i} is None" for i in range(len(op.arrays)))
+    passed = "raws" if op.variadic else raws
+    listed = "raws" if op.variadic else f"({raws},)"
+    return [
+        f"    if {free}:",
+        "        try:",
+        f"            y = BODY(space_of({listed}), {passed}{_keywords(op)})",
+        "        except Exception as error:",
+        f"            raise failed(OP, error, {listed}) from error",
+        "        return outputs(OP, y, None, None, None, None)",
+        f"    return BODY(F, {given}{_keywords(op)})",
+    ]
+
+
+__all__ = ["OPS", "entry_source", "stub"]

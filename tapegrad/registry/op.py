@@ -1,0 +1,294 @@
+"""The declaration of an op, checked when it is made."""
+
+from __future__ import annotations
+
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any, NoReturn, final
+
+from tapegrad.errors import DeclarationError, NotDifferentiable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    Rule = Callable[..., Any]
+
+#: All ops by name.
+OPS: dict[str, Op] = {}
+
+_VARARGS = 0x04
+#: Names that a compiled entry uses for itself.
+_LOCALS = frozenset(["d", "g", "n", "out", "owners", "p", "q", "seq", "y", "F", "xp", "t"])
+_KINDS = ("elementwise", "linear", "multilinear", "primitive", "constant", "composite")
+
+
+@final
+class Spec:
+    """Shape and dtype of an argument of which a rule needs no more."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self.shape = shape
+        self.dtype = dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __repr__(self) -> str:
+        return f"{self.dtype} {self.shape}"
+
+
+@final
+class Word:
+    """Said of an argument in the place of a rule."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+#: The op does not depend on this argument in a differentiable way (an index, a condition).
+no_derivative = Word("no_derivative")
+#: A derivative exists, and nobody has written it yet: asking for it raises `NotDifferentiable`.
+not_implemented = Word("not_implemented")
+
+
+@final
+class Param:
+    """A parameter of an op: no array is ever differentiated here."""
+
+    __slots__ = ("default", "keyword_only", "name")
+    REQUIRED = Word("required")
+
+    def __init__(self, name: str, default: Any, keyword_only: bool) -> None:
+        self.name = name
+        self.default = default
+        self.keyword_only = keyword_only
+
+
+@final
+class Op:
+    """One op: what it computes, its derivative, where it is defined, how it is tested.
+
+    `entry` is the public function.  It is compiled at the first call, for the op's own arity and rules.
+    """
+
+    def __init__(
+        self,
+        body: Callable[..., Any],
+        kind: str,
+        *,
+        domain: Any = None,
+        kinks: tuple[float, ...] = (),
+        singular: bool = False,
+        symbol: str | None = None,
+        variadic: bool = False,
+        weak: bool = False,
+        outputs: tuple[str, ...] = (),
+        accumulates: bool = False,
+        public: bool = True,
+        laws: Callable[[Any], tuple[Any, ...]] | None = None,
+        tolerance: float = 1.0,
+        order: int = 2,
+    ) -> None:
+        if kind not in _KINDS:
+            raise DeclarationError(f"kind is one of {_KINDS}, got {kind!r}")
+        if not isinstance(body, FunctionType):
+            raise DeclarationError(f"an op is declared from a function, got {body!r}")
+        self.body = body
+        self.name = body.__name__
+        self.kind = kind
+        self.domain = domain
+        self.kinks = kinks
+        self.singular = singular
+        self.symbol = symbol
+        self.variadic = variadic
+        self.outputs = outputs
+        self.accumulates = accumulates
+        self.public = public
+        self.laws = laws
+        self.tolerance = tolerance
+        self.order = order
+        self.arrays, self.params = _signature(self)
+        #: Python scalars among its arrays take the dtype of the others.
+        self.weak = weak or (kind in ("elementwise", "constant") and len(self.arrays) > 1)
+        self.rules: dict[str, Any] = {}
+        self.pushes: dict[str, Any] = {}
+        self.batch_rule: Callable[..., Any] | None = None
+        self.variants: dict[Any, Any] = {}
+        self.entry: Callable[..., Any] = _entry_stub(self)
+        if not (body.__doc__ or "").strip():
+            raise DeclarationError(f"{self.name}: an op needs a docstring that says what its value is")
+        if self.name in OPS and self.public and OPS[self.name].body.__module__ != body.__module__:
+            raise DeclarationError(f"there is an op {self.name} already, in {OPS[self.name].body.__module__}")
+        _check_laws(self)
+        OPS[self.name] = self
+
+    def __call__(self, *args: Any, **params: Any) -> Any:
+        return self.entry(*args, **params)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} op {self.name}({', '.join([*self.arrays, *(p.name for p in self.params)])})>"
+
+    # -- the second statement ------------------------------------------------------------------
+    def partials(self, **rules: Any) -> Op:
+        """The partial derivative for each argument, at the same element.
+
+        A rule is a number, the name of an argument (the partial *is* that argument), or a function
+        ``(F, names...)``.  The pullback is ``g * conj(partial)``, the pushforward ``t * partial``.
+        """
+        self._need("elementwise")
+        for name, rule in rules.items():
+            if isinstance(rule, str) and rule not in (*self.arrays, "y"):
+                raise DeclarationError(f"{self.name}.partials({name}={rule!r}): there is no argument {rule!r}")
+        return self._take("partials", rules, first=("F",))
+
+    def adjoint(self, **rules: Any) -> Op:
+        """The adjoint map for each argument: a function ``(F, g, names...)``.
+
+        Arguments in which the op is linear reach it as shape and dtype only (`Spec`).
+        """
+        self._need("linear", "multilinear")
+        return self._take("adjoint", rules, first=("F", "g"))
+
+    def pullback(self, **rules: Any) -> Op:
+        """The cotangent for each argument: a function ``(F, g, names...)``."""
+        self._need("primitive")
+        return self._take("pullback", rules, first=("F", "g"))
+
+    def pushforward(self, **rules: Any) -> Op:
+        """What the tangent of each argument adds to the output's: a function ``(F, t, names...)``."""
+        if self.kind != "primitive" or not self.rules:
+            raise DeclarationError(f"{self.name}: a pushforward is given to a primitive, after its pullback")
+        for name, rule in rules.items():
+            self._check_rule("pushforward", name, rule, ("F", "t"))
+        self.pushes.update(rules)
+        return self
+
+    def batch(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """How the op computes on a batch: ``(F, batched, *arrays, **params)``, batch axis first.
+
+        `batched` tells for each array whether it has the batch axis.
+        """
+        self.batch_rule = rule
+        return rule
+
+    # -- checks --------------------------------------------------------------------------------
+    def _need(self, *kinds: str) -> None:
+        if self.kind not in kinds:
+            raise DeclarationError(f"{self.name} is {self.kind}; this statement is for {' and '.join(kinds)} ops")
+        if self.rules:
+            raise DeclarationError(f"{self.name}: its derivative was given before")
+
+    def _take(self, statement: str, rules: dict[str, Any], first: tuple[str, ...]) -> Op:
+        missing = [a for a in self.arrays if a not in rules]
+        if missing:
+            raise DeclarationError(
+                f"{self.name}.{statement}: say what the derivative for {', '.join(missing)} is: a rule, "
+                "no_derivative (there is none), or not_implemented (nobody has written it)"
+            )
+        for name, rule in rules.items():
+            self._check_rule(statement, name, rule, first)
+        self.rules = {
+            a: _raises(self, a) if rules[a] is not_implemented else rules[a] for a in self.arrays
+        }
+        return self
+
+    def _check_rule(self, statement: str, name: str, rule: Any, first: tuple[str, ...]) -> None:
+        if name not in self.arrays:
+            raise DeclarationError(
+                f"{self.name}.{statement}({name}=...): the arrays of {self.name} are {', '.join(self.arrays)}"
+            )
+        if isinstance(rule, Word | str | int | float):
+            return
+        if not isinstance(rule, FunctionType):
+            raise DeclarationError(f"{self.name}.{statement}({name}=...): a rule is a function, got {rule!r}")
+        names = argument_names(rule.__code__)
+        known = {"y", *self.arrays, *(p.name for p in self.params)}
+        begins = len(names) >= len(first) and names[0] == "F" and (len(first) == 1 or names[1] in ("g", "t"))
+        if not begins:  # one function may serve as pullback and pushforward, so its second name is free
+            raise DeclarationError(f"{self.name}.{statement}({name}=...): a rule begins with {', '.join(first)}")
+        for n in names[len(first) :]:
+            if n not in known:
+                raise DeclarationError(
+                    f"{self.name}.{statement}({name}=...): {n!r} is none of {', '.join(sorted(known))}"
+                )
+
+    @property
+    def differentiable(self) -> tuple[str, ...]:
+        """The arguments that have a derivative."""
+        return tuple(a for a, r in self.rules.items() if r is not no_derivative)
+
+
+def argument_names(code: CodeType) -> tuple[str, ...]:
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def _raises(op: Op, name: str) -> Rule:
+    def rule(F: Any, g: Any = None) -> NoReturn:
+        raise NotDifferentiable(f"{op.name}: the derivative for {name} is not implemented")
+
+    return rule
+
+
+def _signature(op: Op) -> tuple[tuple[str, ...], tuple[Param, ...]]:
+    """Arrays and parameters, from the body's code: faster than `inspect`, which is not imported."""
+    body = op.body
+    code = body.__code__
+    names = argument_names(code)
+    if not names or names[0] not in ("xp", "F"):
+        raise DeclarationError(f"{op.name}: the first argument of an op is its namespace, xp (or F, composite)")
+    if code.co_flags & _VARARGS:
+        raise DeclarationError(f"{op.name}: use variadic=True and one argument for a sequence of arrays")
+    positional = names[: code.co_argcount]
+    arrays = positional[1 : code.co_posonlyargcount] if code.co_posonlyargcount else positional[1:]
+    defaults = dict(zip(reversed(positional), reversed(body.__defaults__ or ()), strict=False))
+    defaults.update(body.__kwdefaults__ or {})
+    params = tuple(
+        Param(n, defaults.get(n, Param.REQUIRED), n not in positional) for n in names[1 + len(arrays) :]
+    )
+    for n in names[1:]:
+        if n in _LOCALS or n.startswith(("raw", "node", "kind")):
+            raise DeclarationError(f"{op.name}: call the argument something else than {n!r}, a name of compiled code")
+    if op.kind == "constant":
+        return arrays, params
+    if not arrays:
+        raise DeclarationError(f"{op.name}: an op has at least one array")
+    return arrays, params
+
+
+def _check_laws(op: Op) -> None:
+    """Refuse an op that nobody could test."""
+    if op.laws is not None:
+        return
+    required = [p.name for p in op.params if p.default is Param.REQUIRED]
+    if op.kind != "elementwise" or required:
+        raise DeclarationError(
+            f"{op.name}: no laws can be drawn; say what its arguments look like, for example "
+            f"@{op.kind}(laws=lambda draw: (draw.array('n', 'm'), {{'axis': draw.axis()}}))"
+        )
+
+
+def _entry_stub(op: Op) -> Callable[..., Any]:
+    """The public function.  Its first call compiles it and takes over the compiled code, so identity stays."""
+    from tapegrad.registry.entry import stub
+
+    return stub(op)
+
+
+def names_of(rule: Any, skip: int) -> tuple[str, ...]:
+    """What a rule names, besides its first arguments."""
+    if isinstance(rule, str):
+        return (rule,)
+    if isinstance(rule, FunctionType):
+        return argument_names(rule.__code__)[skip:]
+    return ()
+
+
+def all_ops() -> Iterable[Op]:
+    return OPS.values()

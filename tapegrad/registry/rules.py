@@ -1,0 +1,348 @@
+"""The recorded forms of an op: for each choice of watched arguments, what is saved and how cotangents go back.
+
+The text of a reverse step is made once and compiled twice: on raw arrays, where `F` is the kernel set of the
+cotangent, and on Tensors, where `F` is the ops and saved values are linked to the nodes that they came from.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+from tapegrad.core.node import Recorded, parents, receive
+from tapegrad.core.tensor import Tensor, linked, tensor
+from tapegrad.registry.op import Op, Spec, names_of, no_derivative
+from tapegrad.registry.several import filled, picked
+from tapegrad.registry.space import F as RECORDED
+from tapegrad.registry.space import SPACES, space_of_type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tapegrad.core.node import Node
+
+
+def spec_of(raw: Any) -> Any:
+    """Shape and dtype of a raw array; a Python scalar's shape is () and its dtype None."""
+    if type(raw) in (int, float, complex, bool):
+        return Spec((), None)
+    if type(raw) in (tuple, list):
+        return tuple(spec_of(r) for r in raw)
+    return Spec(raw.shape, raw.dtype)
+
+
+@final
+class Variant(Recorded):
+    """An op with these arguments watched.  Its steps are compiled when they are first run."""
+
+    __slots__ = ("general", "layout", "op", "saved", "watched", "wide")
+
+    def __init__(self, op: Op, watched: tuple[int, ...], wide: bool, general: bool) -> None:
+        super().__init__(op.name, self._first_pull, self._first_pull_recorded, self._push, self._push_recorded)
+        self.op = op
+        self.watched = watched
+        self.wide = wide
+        self.general = general
+        self.saved = _saved(op, watched)
+
+    def _first_pull(self, node: Node, g: Any) -> None:
+        self.pull = compile_pull(self, recorded=False)
+        self.pull(node, g)
+
+    def _first_pull_recorded(self, node: Node, g: Any) -> None:
+        self.pull_recorded = compile_pull(self, recorded=True)
+        self.pull_recorded(node, g)
+
+    def _push(self, node: Node, tangents: tuple[Any, ...]) -> Any:
+        from tapegrad.registry.forward import push
+
+        given = next(t for t in tangents if t is not None)
+        return push(self, node, tangents, space_of_type(type(given)), recorded=False)
+
+    def _push_recorded(self, node: Node, tangents: tuple[Any, ...]) -> Any:
+        from tapegrad.registry.forward import push
+
+        return push(self, node, tangents, RECORDED, recorded=True)
+
+    @property
+    def parent_expressions(self) -> list[str]:
+        """Where the parent of each watched argument is found."""
+        if self.wide:
+            return [f"node.q[{i}]" for i in range(len(self.op.arrays))]
+        return ["node.p", "node.q"][: len(self.watched)]
+
+    def where(self, name: str) -> str:
+        """Where a saved value is found."""
+        i = self.saved.index(name)
+        if self.general or len(self.saved) > 2:
+            return f"node.s[{i}]"
+        return "node.s" if i == 0 else "node.t"
+
+
+def is_wide(op: Op) -> bool:
+    """Whether nodes of this op hold a tuple of parents."""
+    return op.variadic or bool(op.outputs) or len(op.differentiable) > 2
+
+
+def _watched_choices(op: Op) -> list[tuple[int, ...]]:
+    index = tuple(i for i, a in enumerate(op.arrays) if a in op.differentiable)
+    if not index:
+        return []
+    if is_wide(op):
+        return [index]
+    return [(index[0],)] if len(index) == 1 else [(index[0],), (index[1],), index]
+
+
+def variants(op: Op) -> list[Variant]:
+    """All recorded forms, in a fixed order; made once."""
+    if not op.variants:
+        found = []
+        for watched in _watched_choices(op):
+            wide = is_wide(op)
+            both = [True] if wide else [False, True]
+            for general in both if op.kind == "elementwise" else [bool(op.outputs)]:
+                op.variants[watched, general] = len(found), Variant(op, watched, wide, general)
+                found.append(op.variants[watched, general][1])
+    return [v for _, v in op.variants.values()]
+
+
+def variant_for(op: Op, watched: tuple[int, ...] | None, general: bool) -> tuple[int, Variant]:
+    variants(op)
+    if watched is None:
+        watched = _watched_choices(op)[0]
+    found: tuple[int, Variant] = op.variants[watched, general]
+    return found
+
+
+def _saved(op: Op, watched: tuple[int, ...]) -> tuple[str, ...]:
+    """The names that the rules of the watched arguments use; 'x.spec' where shape and dtype will do."""
+    names: dict[str, None] = {}
+    for i in watched:
+        a = op.arrays[i]
+        for n in names_of(op.rules[a], 1 if op.kind == "elementwise" else 2):
+            names[_as_spec(op, a, n)] = None
+        for n in names_of(op.pushes.get(a), 2):
+            names[n] = None
+        if op.kind == "primitive" and a not in op.pushes and not op.outputs:
+            names["y.spec"] = None  # the cotangent's shape, for a pullback that is applied twice
+        if op.kind in ("linear", "multilinear"):  # what the pushforward needs: the op itself runs on the tangent
+            for p in op.params:
+                names[p.name] = None
+            if op.kind == "multilinear":
+                others = [b for b in op.arrays if b != a]
+            else:
+                others = [b for b in op.arrays if b not in op.differentiable]
+                for b in op.arrays:
+                    if (len(op.differentiable) > 1 or op.variadic) and b in op.differentiable:
+                        names[b + ".spec"] = None
+            for b in others:
+                names[b] = None
+    return tuple(names)
+
+
+def _as_spec(op: Op, own: str, name: str) -> str:
+    if name not in op.arrays:
+        return name
+    if op.variadic and op.kind == "multilinear":
+        return name
+    if (op.kind == "linear" and name in op.differentiable) or (op.kind == "multilinear" and name == own):
+        return name + ".spec"
+    return name
+
+
+# -- the reverse step --------------------------------------------------------------------------------
+def pull_source(variant: Variant, *, recorded: bool) -> str:
+    """The source of one reverse step."""
+    op = variant.op
+    lines = ["def pull(node, g):", "    mark = node.mark"]
+    if not recorded and _uses_space(op):
+        kind = "type(next(c for c in g if c is not None))" if op.outputs else "type(g)"
+        lines += [f"    F = SPACES.get({kind}) or space_of_type({kind})"]
+        if op.accumulates:
+            lines += ["    F = F.deferring"]
+    if op.outputs:
+        lines += ["    g = filled(F, g, node.t)"]
+    if op.variadic:
+        (a,) = op.arrays
+        call = _call(variant, a, f"R_{a}", recorded)
+        lines += [
+            f"    for r, c in zip(node.q, {call}, strict=True):",
+            "        if r is not None and r.mark is mark:",
+            "            receive(r, c)",
+        ]
+        return "\n".join(lines) + "\n"
+    for k, i in enumerate(variant.watched):
+        a = op.arrays[i]
+        place = f"node.q[{i}]" if variant.wide else variant.parent_expressions[k]
+        test = "r is not None and r.mark is mark" if variant.wide else "r.mark is mark"
+        lines += [f"    r = {place}", f"    if {test}:"]
+        if op.kind == "elementwise":
+            text, fresh = _partial(variant, a, i, recorded)
+        else:
+            text, fresh = _call(variant, a, f"R_{a}", recorded), False
+        lines += [f"        c = {text}"]
+        if op.accumulates and not recorded:
+            lines += ["        settle(r, c)"]
+            continue
+        lines += [
+            "        if r.grad is None:",
+            "            r.grad = c",
+            f"            r.own = {fresh}",
+            "        elif r.own:",
+            "            r.grad += c",
+            "        else:",
+            "            r.grad = r.grad + c",
+            "            r.own = True",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _uses_space(op: Op) -> bool:
+    """Whether any step of this op computes in a namespace, rather than with operators alone."""
+    return op.kind != "elementwise" or op.singular or any(callable(r) for r in op.rules.values())
+
+
+def _load(variant: Variant, own: str, name: str, recorded: bool) -> str:
+    """The text that gives a rule one of the values that it names."""
+    op = variant.op
+    key = _as_spec(op, own, name)
+    place = variant.where(key)
+    if not recorded or key.endswith(".spec"):
+        return place
+    if name == "y":
+        return f"linked_output({place}, node)"
+    if name not in op.arrays:
+        return place
+    if op.variadic:
+        return f"tuple(map(linked, {place}, node.q))"
+    i = op.arrays.index(name)
+    if variant.wide:
+        parent = f"node.q[{i}]" if i in variant.watched else "None"
+    elif i in variant.watched:
+        parent = variant.parent_expressions[variant.watched.index(i)]
+    else:
+        parent = "None"
+    return f"linked({place}, {parent})"
+
+
+def _call(variant: Variant, a: str, function: str, recorded: bool, first: str = "F, g") -> str:
+    op = variant.op
+    skip = 1 if op.kind == "elementwise" else 2
+    names = names_of(op.rules[a], skip)
+    return f"{function}({', '.join([first, *(_load(variant, a, n, recorded) for n in names)])})"
+
+
+def _partial(variant: Variant, a: str, i: int, recorded: bool) -> tuple[str, bool]:
+    """The text of the cotangent, and whether it is an array that nobody else can hold."""
+    op, rule = variant.op, variant.op.rules[a]
+    if isinstance(rule, str):
+        partial = _load(variant, a, rule, recorded)
+    elif callable(rule):
+        partial = _call(variant, a, f"R_{a}", recorded, "F")
+    else:
+        partial = repr(rule)
+    if variant.general:
+        return f"fit(g, {partial}, node.t[{i + 1}], {op.singular})", False
+    if partial == "1":
+        return "g", False
+    if partial == "-1":
+        return "-g", True
+    if op.singular:
+        return f"F.mul_zero(g, {partial})", True
+    return f"g * {partial}", True
+
+
+def compile_pull(variant: Variant, *, recorded: bool) -> Callable[[Node, Any], None]:
+    op = variant.op
+    source = pull_source(variant, recorded=recorded)
+    name = f"<derivative of {op.name} for {', '.join(op.arrays[i] for i in variant.watched)}>"
+    env: dict[str, Any] = {f"R_{a}": r for a, r in op.rules.items() if r is not no_derivative}
+    env.update(
+        F=RECORDED,
+        SPACES=SPACES,
+        space_of_type=space_of_type,
+        linked=linked,
+        linked_output=linked_output,
+        fit=fit,
+        filled=filled,
+        receive=receive,
+        settle=settle,
+    )
+    exec(compile(source, name, "exec"), env)
+    pull: Callable[[Node, Any], None] = env["pull"]
+    return pull
+
+
+def linked_output(raw: Any, node: Node) -> Any:
+    """The op's output as a Tensor; for an op of several outputs a tuple of them."""
+    if type(raw) is tuple:
+        return picked(raw, node)
+    return linked(raw, node)
+
+
+def fit(g: Any, partial: Any, spec: Spec, singular: bool) -> Any:
+    """`g` times the conjugate partial, as the cotangent of an argument of this shape and dtype.
+
+    Conjugate: cotangents are those of the conjugate Wirtinger derivative, df/dRe + i df/dIm for a real f.
+    """
+    F: Any = RECORDED if type(g) is Tensor else space_of_type(type(g))
+    kind = getattr(partial, "dtype", None)
+    if (kind is not None and kind.kind == "c") or type(partial) is complex:
+        partial = F.conj(partial)
+    if singular:
+        c = F.mul_zero(g, partial)
+    elif type(partial) in (int, float) and partial == 1:
+        c = g
+    else:
+        c = g * partial
+    if c.shape != spec.shape:
+        c = F.sum_to(c, spec.shape)
+    if c.dtype != spec.dtype:
+        if c.dtype.kind == "c" and spec.dtype.kind != "c":
+            c = F.real(c)
+        if c.dtype != spec.dtype:
+            c = F.astype(c, spec.dtype)
+    return c
+
+
+def settle(node: Node, c: Any) -> None:
+    """Receive a cotangent that may be a scatter, which is added in place into a buffer of the engine's own."""
+    add = getattr(c, "add_to", None)
+    if add is None:
+        receive(node, c)
+        return
+    if node.grad is None:
+        node.grad = c.dense()
+    elif node.own:
+        add(node.grad)
+    else:
+        node.grad = node.grad.copy()
+        add(node.grad)
+    node.own = True
+
+
+def values(variant: Variant, node: Node, *, recorded: bool) -> dict[str, Any]:
+    """All that a node has saved, by name; on Tensors if recorded."""
+    op = variant.op
+    found: dict[str, Any] = {}
+    ps = parents(node)
+    for i, name in enumerate(variant.saved):
+        raw = node.s[i] if variant.general or len(variant.saved) > 2 else (node.s, node.t)[i]
+        if recorded and name == "y":
+            raw = linked_output(raw, node)
+        elif recorded and name in op.arrays:
+            k = op.arrays.index(name)
+            if op.variadic:
+                raw = tuple(map(linked, raw, ps))
+            else:
+                parent = ps[k if variant.wide else variant.watched.index(k)] if k in variant.watched else None
+                raw = linked(raw, parent)
+        found[name] = raw
+    return found
+
+
+__all__ = ["Tensor", "Variant", "compile_pull", "pull_source", "spec_of", "tensor", "values", "variant_for", "variants"]
+
+
+def parent_order(variant: Variant) -> Sequence[int]:
+    """For each parent of a node, which argument it is."""
+    return range(len(variant.op.arrays)) if variant.wide else variant.watched

@@ -1,0 +1,105 @@
+"""Namespaces: what `F` and `xp` are, chosen by the type of the raw values."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from tapegrad.errors import ArgumentError
+from tapegrad.registry.op import OPS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+class Space:
+    """The ops on raw values of one kernel set: a kernel where the set has one, else the op's own body.
+
+    Where kernel sets meet in one call, the one of higher rank computes.
+    """
+
+    def __init__(self, name: str, rank: int, kernels: Any) -> None:
+        self.space_name = name
+        self.rank = rank
+        self.kernels = kernels
+        #: The same, with scatters put off: the engine adds them in place into buffers of its own.
+        self.deferring = self
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.kernels, name, None)
+        if found is None:
+            if name.startswith("__") or name not in OPS:
+                raise AttributeError(f"the {self.space_name} kernels have no {name}, and it is no op")
+            found = partial(OPS[name].body, self)
+        setattr(self, name, found)
+        return found
+
+    def __repr__(self) -> str:
+        return f"<{self.space_name} kernels>"
+
+
+@final
+class Ops:
+    """The ops on Tensors: a rule that runs in it is recorded."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        op = OPS.get(name)
+        if op is None:
+            raise AttributeError(f"there is no op {name}")
+        found = op.entry
+        setattr(self, name, found)
+        return found
+
+    def __repr__(self) -> str:
+        return "<recorded ops>"
+
+
+F = Ops()
+
+
+def _numpy_space() -> Space:
+    from tapegrad.kernels import numpy as kernels
+
+    space = Space("NumPy", 0, kernels)
+    space.deferring = Space("NumPy", 0, kernels)
+    space.deferring.put_add = kernels.put_add_later
+    space.deferring.take_add = kernels.take_add_later
+    return space
+
+
+NUMPY = _numpy_space()
+#: Types that NumPy computes with directly.
+SCALARS = frozenset([int, float, complex, bool])
+BUILTIN = frozenset([np.ndarray, *SCALARS, *(t for t in np.sctypeDict.values())])
+SPACES: dict[type, Space] = dict.fromkeys(BUILTIN, NUMPY)
+#: Called with a type that is in no table yet; gives its space or None.
+FINDERS: list[Callable[[type], Space | None]] = []
+
+
+def space_of_type(kind: type) -> Space:
+    """The space for a type of raw array."""
+    try:
+        return SPACES[kind]
+    except KeyError:
+        pass
+    if issubclass(kind, np.ndarray | np.generic):
+        found: Space | None = NUMPY
+    else:
+        found = next((s for f in FINDERS if (s := f(kind)) is not None), None)
+    if found is None:
+        raise ArgumentError(f"{kind.__module__}.{kind.__qualname__} is no array that tapegrad has kernels for")
+    SPACES[kind] = found
+    return found
+
+
+def space_of(raws: Iterable[Any]) -> Space:
+    """The space in which these raw values meet."""
+    best = NUMPY
+    for raw in raws:
+        kind = type(raw)
+        found = SPACES.get(kind) or space_of_type(kind)
+        if found.rank > best.rank:
+            best = found
+    return best

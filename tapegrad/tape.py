@@ -1,0 +1,249 @@
+"""Tapes: contexts that record operations on watched values, and give derivatives of what was recorded."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from typing import TYPE_CHECKING, Any, Literal, Self, final
+
+import numpy as np
+
+from tapegrad.core import recorder as rec
+from tapegrad.core.engine import sweep
+from tapegrad.core.recorder import EMPTY, Recorder, state
+from tapegrad.core.tensor import Tensor, tensor
+from tapegrad.dtypes import is_inexact
+from tapegrad.errors import ArgumentError, DTypeError, ShapeError, SpentError
+from tapegrad.ops.convert import asarray
+from tapegrad.registry.space import F, space_of_type
+from tapegrad.tree import flatten
+from tapegrad.variable import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+    from tapegrad.core.node import Node
+    from tapegrad.core.recorder import Owners
+
+logger = logging.getLogger("tapegrad")
+
+Unconnected = Literal["none", "zero"]
+
+
+@final
+class GradientTape:
+    """A context that records operations, to differentiate them afterwards.
+
+    * `persistent`: several derivatives can be taken; otherwise values are let go of as the first one is computed.
+    * `watch_accessed_variables`: trainable variables are watched when they are read; otherwise call `watch`.
+
+    Tapes nest to any order: what an inner tape computes is recorded by the outer ones.  For complex values the
+    gradient of a real target is df/dRe + i df/dIm, the conjugate Wirtinger derivative that TensorFlow and PyTorch use.
+
+    >>> import tapegrad as tg
+    >>> x = tg.asarray(1.5)
+    >>> with tg.GradientTape() as outer:
+    ...     outer.watch(x)
+    ...     with tg.GradientTape() as inner:
+    ...         inner.watch(x)
+    ...         y = x ** 3
+    ...     slope = inner.gradient(y, x)
+    >>> slope, outer.gradient(slope, x)
+    (Tensor(6.75, dtype=float32), Tensor(9., dtype=float32))
+    """
+
+    __slots__ = ("__weakref__", "_persistent", "_recorder", "_spent", "_watches")
+
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+        self._persistent = persistent
+        self._watches = watch_accessed_variables
+        self._recorder = Recorder(auto=watch_accessed_variables)
+        self._spent = False
+
+    # -- recording -------------------------------------------------------------------------------
+    def __enter__(self) -> Self:
+        if self._recorder.entered:
+            raise ValueError("this tape is recording already; a tape is entered once at a time")
+        if self._spent:
+            self.reset()
+        rec.enter(self._recorder)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        rec.leave(self._recorder)
+
+    def __del__(self) -> None:
+        rec.release(self._recorder)
+
+    def watch(self, value: Any) -> None:
+        """Record what is computed from this tensor or variable (or each in a nested structure) from now on.
+
+        Raises ArgumentError for what is no tensor, DTypeError for integers: they have no derivative.
+        """
+        leaves, _ = flatten(value)
+        for x in leaves:
+            if not isinstance(x, Tensor):
+                raise ArgumentError(f"watch(value): expected a Tensor or Variable, got {type(x).__name__}")
+            if not is_inexact(x.raw.dtype):
+                raise DTypeError(
+                    f"watch(value): expected a floating dtype, got {x.raw.dtype}; integers have no derivative, "
+                    "so write tapegrad.astype(value, tapegrad.float32)"
+                )
+        for x in leaves:
+            x.node = rec.watch(x.node, frozenset([self._recorder]))
+            if isinstance(x, Variable) and not any(v is x for v in self._recorder.variables):
+                self._recorder.variables.append(x)
+
+    def watched_variables(self) -> tuple[Variable, ...]:
+        """The variables that this tape watches, in the order in which it met them."""
+        return tuple(self._recorder.variables)
+
+    @contextlib.contextmanager
+    def stop_recording(self) -> Iterator[None]:
+        """Record nothing to this tape inside; other tapes go on."""
+        if not self._recorder.entered:
+            raise ValueError("stop_recording(): this tape is not recording")
+        stopped = rec.pause([self._recorder])
+        try:
+            yield
+        finally:
+            rec.resume(stopped)
+
+    def reset(self) -> None:
+        """Forget all that was recorded, and go on with an empty tape."""
+        entered = self._recorder.entered
+        if entered:
+            rec.leave(self._recorder)
+        rec.release(self._recorder)
+        self._recorder = Recorder(auto=self._watches)
+        self._spent = False
+        if entered:
+            rec.enter(self._recorder)
+
+    # -- derivatives -----------------------------------------------------------------------------
+    def gradient(
+        self,
+        target: Any,
+        sources: Any,
+        output_gradients: Any = None,
+        unconnected_gradients: Unconnected = "none",
+    ) -> Any:
+        """The gradient of the sum of all target elements for each source, in the structure of `sources`.
+
+        * `target`: a tensor or a nested structure of them.  Integer targets are logged and give None.
+        * `sources`: a tensor or variable, or a nested structure of them.
+        * `output_gradients`: cotangents, in the structure of `target`: the result is their product with the Jacobian.
+        * `unconnected_gradients`: what a source gets that the target does not depend on: None, or "zero" for zeros.
+
+        Raises SpentError if the tape is not persistent and a derivative was taken before.
+        """
+        if unconnected_gradients not in ("none", "zero"):
+            raise ValueError(f"unconnected_gradients is 'none' or 'zero', got {unconnected_gradients!r}")
+        targets = _targets(target)
+        leaves, rebuild = flatten(sources)
+        _check_sources(leaves)
+        seeds = self._seeds(targets, _cotangents(output_gradients, len(targets)))
+        found = self._sweep(seeds, leaves)
+        if unconnected_gradients == "zero":
+            found = [_zeros(x) if g is None else g for g, x in zip(found, leaves, strict=True)]
+        return rebuild(found)
+
+    def _seeds(self, targets: list[Any], cotangents: list[Any]) -> list[tuple[Node, Any]]:
+        """The nodes of the targets, each with its cotangent, a Tensor or None for ones."""
+        seeds = []
+        for y, g in zip(targets, cotangents, strict=True):
+            if not isinstance(y, Tensor):
+                continue
+            if not is_inexact(y.raw.dtype):
+                logger.warning("gradient of a target of dtype %s: only floating targets have one", y.raw.dtype)
+                continue
+            if g is not None:
+                g = asarray(g) if not isinstance(g, Tensor) else g
+                if g.shape != y.shape:
+                    raise ShapeError(f"output_gradients: expected the target's shape {y.shape}, got {g.shape}")
+                if g.dtype != y.dtype:
+                    g = F.cast(g, y.dtype)
+            node = rec.root(y.node, self._recorder)
+            if node is not None:
+                seeds.append((node, y, g))
+        return seeds  # type: ignore[return-value]
+
+    def _sweep(self, seeds: Any, sources: list[Any]) -> list[Any]:
+        """Run the engine, recorded if anybody else is recording what is swept."""
+        recorder = self._recorder
+        if self._spent:
+            raise SpentError(
+                "a derivative was taken from this tape before, and it has let go of its values; "
+                "use GradientTape(persistent=True) to take several"
+            )
+        consume = not self._persistent
+        paused = rec.pause([recorder]) if consume else []
+        try:
+            nodes = [rec.root(x.node, recorder) if x is not None else None for x in sources]
+            recorded = _is_recorded(seeds)
+            with np.errstate(all="ignore"):
+                started = [(n, _cotangent(y, g, recorded)) for n, y, g in seeds]
+                consumed = _owned_alone(recorder) if consume and not recorded else None
+                found = sweep(started, nodes, recorder, recorded=recorded, consumed=consumed) if started else None
+        finally:
+            rec.resume(paused)
+        if consume:
+            self._spent = True
+            rec.release(recorder)
+        if found is None:
+            return [None] * len(sources)
+        return found if recorded else [g if g is None else tensor(g) for g in found]
+
+
+def _is_recorded(seeds: Any) -> bool:
+    """Whether somebody records what a sweep from these seeds computes."""
+    active = state.active
+    if active is EMPTY:
+        return False
+    nodes = [n for n, _, _ in seeds] + [g.node for _, _, g in seeds if g is not None and g.node is not None]
+    return any(not n.owners.recorders.isdisjoint(active.recorders) for n in nodes)
+
+
+def _owned_alone(recorder: Recorder) -> Owners | None:
+    """The group that is this recorder alone: its nodes drop their values as the sweep passes them."""
+    return recorder.groups.get(frozenset([recorder]))
+
+
+def _cotangent(y: Tensor, g: Tensor | None, recorded: bool) -> Any:
+    if g is not None:
+        return g if recorded else g.read()[0]
+    raw = y.raw
+    ones = space_of_type(type(raw)).ones_like(raw)
+    return tensor(ones) if recorded else ones
+
+
+def _targets(target: Any) -> list[Any]:
+    if isinstance(target, Tensor):
+        return [target]
+    leaves, _ = flatten(target)
+    for y in leaves:
+        if y is not None and not isinstance(y, Tensor):
+            raise ArgumentError(f"gradient(target, ...): expected Tensors, got {type(y).__name__}")
+    return leaves
+
+
+def _check_sources(leaves: list[Any]) -> None:
+    for x in leaves:
+        if x is not None and not isinstance(x, Tensor):
+            raise ArgumentError(f"gradient(..., sources): expected Tensors or Variables, got {type(x).__name__}")
+
+
+def _cotangents(given: Any, count: int) -> list[Any]:
+    if given is None:
+        return [None] * count
+    leaves, _ = flatten(given)
+    if len(leaves) != count:
+        raise ShapeError(f"output_gradients: expected one for each of {count} targets, got {len(leaves)}")
+    return leaves
+
+
+def _zeros(x: Any) -> Any:
+    return None if x is None else F.zeros_like(tensor(x.raw))

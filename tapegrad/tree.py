@@ -1,0 +1,35 @@
+"""Nested structures: lists, tuples, dicts and whatever `optree` knows, imported only where it is needed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.core.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def flatten(structure: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
+    """The leaves of a structure, and a function that puts others in their place.  None is a leaf."""
+    if isinstance(structure, Tensor) or structure is None:
+        return [structure], _only
+    kind = type(structure)
+    if kind in (list, tuple) and all(isinstance(v, Tensor) or v is None for v in structure):
+        return list(structure), kind
+    if not isinstance(structure, list | tuple | dict) and not _is_node(structure):
+        return [structure], _only
+    import optree
+
+    leaves, definition = optree.tree_flatten(structure, none_is_leaf=True, namespace="tapegrad")
+    return leaves, definition.unflatten
+
+
+def _only(leaves: list[Any]) -> Any:
+    return leaves[0]
+
+
+def _is_node(structure: Any) -> bool:
+    import optree
+
+    return not optree.tree_is_leaf(structure, none_is_leaf=True, namespace="tapegrad")

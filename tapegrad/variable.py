@@ -1,0 +1,106 @@
+"""Variables: tensors whose value changes, and which tapes watch by themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+from tapegrad.core.recorder import EMPTY, state, watch
+from tapegrad.core.tensor import Tensor
+from tapegrad.dtypes import as_dtype, is_inexact
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.ops.convert import asarray, raw_of
+
+if TYPE_CHECKING:
+    from tapegrad.core.node import Node
+
+
+@final
+class Variable(Tensor):
+    """A tensor whose value can be replaced.
+
+    Active tapes watch a trainable variable when it is first read; its gradient is over all reads.
+
+    * `initial_value`: anything that `asarray` takes, or a function without arguments that gives it.
+    * `trainable`: whether tapes watch it by themselves.
+    * `name`: for messages only.
+
+    >>> import tapegrad as tg
+    >>> w = tg.Variable([1.5, -2.5])
+    >>> with tg.GradientTape() as tape:
+    ...     loss = tg.sum(w * w)
+    >>> w.assign_sub(0.1 * tape.gradient(loss, w))
+    Variable([ 1.2, -2. ], dtype=float32)
+    """
+
+    __slots__ = ("name", "trainable")
+
+    def __init__(
+        self, initial_value: Any, trainable: bool = True, *, name: str | None = None, dtype: Any = None
+    ) -> None:
+        value = initial_value() if callable(initial_value) and not isinstance(initial_value, Tensor) else initial_value
+        self.raw = raw_of(asarray(value, dtype=dtype, copy=True))
+        self.node = None
+        self.trainable = trainable and bool(is_inexact(self.raw.dtype))
+        self.name = name
+
+    def read(self) -> tuple[Any, Node | None]:
+        """The raw value and its node, watched by the active tapes that watch variables by themselves."""
+        active = state.active
+        node = self.node
+        if active is EMPTY or (node is not None and node.owners is active):
+            return self.raw, node
+        if self.trainable:
+            known = node.owners.recorders if node is not None else frozenset()
+            new = frozenset(r for r in active.recorders if r.auto and r not in known)
+            if new:
+                self.node = node = watch(node, new)
+                for r in new:
+                    r.variables.append(self)
+        return self.raw, node
+
+    @property
+    def value(self) -> Tensor:
+        """The present value, as a tensor that does not change."""
+        from tapegrad.registry.space import F
+
+        found: Tensor = F.positive(self)
+        return found
+
+    def _checked(self, what: str, value: Any) -> Any:
+        raw = raw_of(value) if isinstance(value, Tensor) else raw_of(asarray(value, dtype=self.raw.dtype))
+        if raw.shape != self.raw.shape:
+            raise ShapeError(f"{self._label()}.{what}(value): expected value.shape == {self.raw.shape}, got {raw.shape}")
+        if raw.dtype != self.raw.dtype:
+            raise DTypeError(
+                f"{self._label()}.{what}(value): expected value.dtype == {self.raw.dtype}, got {raw.dtype}; "
+                f"write tapegrad.astype(value, {self.raw.dtype})"
+            )
+        return raw
+
+    def _label(self) -> str:
+        return f"Variable {self.name!r}" if self.name else "Variable"
+
+    def assign(self, value: Any) -> Variable:
+        """Replace the value by one of the same shape and dtype.  What tapes have recorded is not changed.
+
+        Raises ShapeError or DTypeError, and then leaves the variable as it was.
+        """
+        self.raw = self._checked("assign", value)
+        return self
+
+    def assign_add(self, value: Any) -> Variable:
+        """Add to the value."""
+        self.raw = self.raw + self._checked("assign_add", value)
+        return self
+
+    def assign_sub(self, value: Any) -> Variable:
+        """Subtract from the value."""
+        self.raw = self.raw - self._checked("assign_sub", value)
+        return self
+
+    def __repr__(self) -> str:
+        label = "Variable(" if self.name is None else f"Variable({self.name!r}, "
+        return Tensor.__repr__(self).replace("Tensor(", label, 1)
+
+
+__all__ = ["Variable", "as_dtype"]
