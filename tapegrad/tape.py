@@ -15,6 +15,8 @@ from tapegrad.core.tensor import Tensor, tensor
 from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, ShapeError, SpentError
 from tapegrad.ops.convert import asarray
+from tapegrad.kernels.batched import Batched
+from tapegrad.registry.batching import new_level
 from tapegrad.registry.space import F, space_of_type
 from tapegrad.tree import flatten
 from tapegrad.variable import Variable
@@ -150,6 +152,32 @@ class GradientTape:
         if unconnected_gradients == "zero":
             found = [_zeros(x) if g is None else g for g, x in zip(found, leaves, strict=True)]
         return rebuild(found)
+
+    def jacobian(self, target: Any, sources: Any, unconnected_gradients: Unconnected = "none") -> Any:
+        """The Jacobian of a tensor for each source, (*target.shape, *source.shape), in the structure of `sources`.
+
+        All rows are computed in one sweep, with batched cotangents: no Python loop.  Raises SpentError as `gradient`.
+        """
+        if not isinstance(target, Tensor):
+            raise ArgumentError(f"jacobian(target, sources): expected a Tensor as target, got {type(target).__name__}")
+        leaves, rebuild = flatten(sources)
+        _check_sources(leaves)
+        raw = target.raw
+        size = target.size
+        xp = space_of_type(type(raw))
+        level = new_level()
+        rows = Batched(xp.reshape(xp.eye(size, dtype=raw.dtype), (size, *raw.shape)), level)
+        found = self._sweep(self._seeds([target], [tensor(rows)]), leaves)
+        shaped = []
+        for x, g in zip(leaves, found, strict=True):
+            if g is None:
+                shape = None if x is None else (*raw.shape, *x.raw.shape)
+                zeros = unconnected_gradients == "zero" and shape is not None
+                shaped.append(F.zeros(shape, dtype=x.raw.dtype) if zeros else None)
+                continue
+            stacked = F.unbatch(g, size, level)
+            shaped.append(F.reshape(stacked, (*raw.shape, *stacked.shape[1:])))
+        return rebuild(shaped)
 
     def _seeds(self, targets: list[Any], cotangents: list[Any]) -> list[tuple[Node, Any]]:
         """The nodes of the targets, each with its cotangent, a Tensor or None for ones."""

@@ -55,7 +55,7 @@ def divide(xp: Any, x1: Any, x2: Any, /) -> Any:
     return xp.divide(x1, x2)
 
 
-divide.partials(x1=lambda F, x2: F.reciprocal(x2), x2=lambda F, y, x2: -y / x2)
+divide.partials(x1=lambda F, x2: 1 / x2, x2=lambda F, y, x2: -y / x2)
 
 
 def _power_partial_base(F: Any, x1: Any, x2: Any) -> Any:
@@ -243,7 +243,7 @@ copysign.partials(x1=lambda F, x1, x2: F.sign(x1) * F.copysign(F.ones(x2.shape, 
 
 
 # -- parts of complex numbers --------------------------------------------------------------------------
-@primitive(kinks=(0.0,), laws=lambda draw: (draw.array("n", "m"),))
+@primitive(pointwise=True, kinks=(0.0,), laws=lambda draw: (draw.array("n", "m"),))
 def abs(xp: Any, x: Any, /) -> Any:  # noqa: A001
     """The absolute value of each element; the derivative at 0 is 0."""
     return xp.abs(x)
@@ -253,7 +253,7 @@ abs.pullback(x=lambda F, g, x: g * F.sign(x))
 abs.pushforward(x=lambda F, t, x: F.real(t * F.conj(F.sign(x))))
 
 
-@primitive(kinks=(0.0,), laws=lambda draw: (draw.array("n", "m"),))
+@primitive(pointwise=True, kinks=(0.0,), laws=lambda draw: (draw.array("n", "m"),))
 def sign(xp: Any, x: Any, /) -> Any:
     """-1, 0 or 1 for a real element, x / abs(x) for a complex one (0 at 0)."""
     return xp.sign(x)
@@ -270,7 +270,7 @@ sign.pullback(x=_sign_change)
 sign.pushforward(x=_sign_change)
 
 
-@linear(laws=lambda draw: (draw.array("n", 3),))
+@linear(pointwise=True, laws=lambda draw: (draw.array("n", 3),))
 def conj(xp: Any, x: Any, /) -> Any:
     """The complex conjugate of each element; a real array as it is."""
     return xp.conj(x)
@@ -279,7 +279,7 @@ def conj(xp: Any, x: Any, /) -> Any:
 conj.adjoint(x=lambda F, g: F.conj(g))
 
 
-@linear(laws=lambda draw: (draw.array("n", 3, complex=True),))
+@linear(pointwise=True, laws=lambda draw: (draw.array("n", 3, complex=True),))
 def real(xp: Any, x: Any, /) -> Any:
     """The real part of each element."""
     return xp.real(x)
@@ -288,7 +288,7 @@ def real(xp: Any, x: Any, /) -> Any:
 real.adjoint(x=lambda F, g, x: F.cast(g, x.dtype))
 
 
-@linear(laws=lambda draw: (draw.array("n", 3, complex=True),))
+@linear(pointwise=True, laws=lambda draw: (draw.array("n", 3, complex=True),))
 def imag(xp: Any, x: Any, /) -> Any:
     """The imaginary part of each element."""
     return xp.imag(x)
@@ -297,7 +297,7 @@ def imag(xp: Any, x: Any, /) -> Any:
 imag.adjoint(x=lambda F, g, x: F.cast(g * 1j, x.dtype))
 
 
-@linear(laws=lambda draw: (draw.array("n", 3), {"dtype": draw.dtype()}), public=False)
+@linear(pointwise=True, laws=lambda draw: (draw.array("n", 3), {"dtype": draw.dtype()}), public=False)
 def cast(xp: Any, x: Any, /, dtype: Any) -> Any:
     """The array in another floating dtype; from complex to real it takes the real part."""
     return xp.cast(x, dtype)
@@ -306,7 +306,7 @@ def cast(xp: Any, x: Any, /, dtype: Any) -> Any:
 cast.adjoint(x=lambda F, g, x: F.cast(g, x.dtype))
 
 
-@constant(laws=lambda draw: (draw.array("n", 3), {"dtype": draw.dtype()}), public=False)
+@constant(pointwise=True, laws=lambda draw: (draw.array("n", 3), {"dtype": draw.dtype()}), public=False)
 def convert(xp: Any, x: Any, /, dtype: Any) -> Any:
     """The array in an integer or boolean dtype, or from one: a step function, without a derivative."""
     return xp.astype(x, dtype)
@@ -352,7 +352,7 @@ def log(xp: Any, x: Any, /) -> Any:
     return xp.log(x)
 
 
-log.partials(x=lambda F, x: F.reciprocal(x))
+log.partials(x=lambda F, x: 1 / x)
 
 
 @elementwise(singular=True, domain=(-0.8, 5))
@@ -491,13 +491,13 @@ atanh.partials(x=lambda F, x: 1 / ((1 - x) * (1 + x)))
 
 
 # -- steps: no derivative but zero ---------------------------------------------------------------------
-@constant(laws=lambda draw: (draw.array("n", 3), draw.array("n", 3)), public=False)
+@constant(pointwise=True, laws=lambda draw: (draw.array("n", 3), draw.array("n", 3)), public=False)
 def share(xp: Any, x1: Any, x2: Any, /) -> Any:
     """1 where `x1` is larger, 0.5 where both are equal, 0 elsewhere: who gets the derivative of a maximum."""
     return xp.share(x1, x2)
 
 
-@constant(laws=lambda draw: (draw.array("n", 3) > 0, draw.array("n", 3), draw.array("n", 3)), public=False)
+@constant(pointwise=True, laws=lambda draw: (draw.array("n", 3) > 0, draw.array("n", 3), draw.array("n", 3)), public=False)
 def truth(xp: Any, condition: Any, x1: Any, x2: Any, /) -> Any:
     """1 where the condition holds and 0 elsewhere, in the dtype that an op of `x1` and `x2` has."""
     return xp.truth(condition, x1, x2)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.errors import ArgumentError
+from tapegrad.kernels.batched import Batched
+from tapegrad.kernels.numpy import is_basic
 from tapegrad.registry import linear, no_derivative
+from tapegrad.registry.batching import full_batch, shifted
 
 
 @linear(accumulates=True, laws=lambda draw: (draw.array("n", 4), {"index": draw.index("n", 4)}))
@@ -19,6 +23,32 @@ def getitem(xp: Any, x: Any, /, index: Any) -> Any:
 getitem.adjoint(x=lambda F, g, x, index: F.put_add(g, index, x.shape))
 
 
+def _spelled(index: Any, rank: int) -> tuple[Any, ...]:
+    """An index with `...` written out, for an array of this rank."""
+    index = index if type(index) is tuple else (index,)
+    for i in index:
+        if type(i) is Batched:
+            raise ArgumentError("getitem(x, index): an index that differs within a batch; use take, or take_along_axis")
+    used = sum(0 if i is None or i is Ellipsis else i.ndim if _is_mask(i) else 1 for i in index)
+    found: list[Any] = []
+    for i in index:
+        found += [slice(None)] * (rank - used) if i is Ellipsis else [i]
+    return tuple(found)
+
+
+def _is_mask(i: Any) -> bool:
+    return getattr(i, "dtype", None) is not None and i.dtype.kind == "b"
+
+
+@getitem.batch
+def _getitem_batch(F: Any, has: Any, x: Any, *, index: Any) -> Any:
+    """Behind the batch for a basic index; before it for another one, which may move the axes that it picks from."""
+    if is_basic(index):
+        return F.getitem(x, (slice(None), *(index if type(index) is tuple else (index,))))
+    y = F.getitem(F.moveaxis(x, 0, -1), _spelled(index, len(x.shape) - 1))
+    return F.moveaxis(y, -1, 0)
+
+
 @linear(laws=lambda draw: (draw.array("n", 2), {"index": (slice(None), slice(1, 3)), "shape": (draw.size("n"), 4)}))
 def put_add(xp: Any, x: Any, /, index: Any, shape: tuple[int, ...]) -> Any:
     """Zeros of a shape with `x` added at an index; where an element is picked again, all are added up."""
@@ -26,6 +56,15 @@ def put_add(xp: Any, x: Any, /, index: Any, shape: tuple[int, ...]) -> Any:
 
 
 put_add.adjoint(x=lambda F, g, index: F.getitem(g, index))
+
+
+@put_add.batch
+def _put_add_batch(F: Any, has: Any, x: Any, *, index: Any, shape: Any) -> Any:
+    n = x.shape[0]
+    if is_basic(index):
+        return F.put_add(x, (slice(None), *(index if type(index) is tuple else (index,))), (n, *shape))
+    y = F.put_add(F.moveaxis(x, 0, -1), _spelled(index, len(shape)), (*shape, n))
+    return F.moveaxis(y, -1, 0)
 
 
 @linear(
@@ -55,6 +94,31 @@ def _size(shape: tuple[int, ...]) -> int:
 take.adjoint(x=_take_adjoint, indices=no_derivative)
 
 
+@take.batch
+def _take_batch(F: Any, has: Any, x: Any, indices: Any, *, axis: Any = None) -> Any:
+    if has[0] and not has[1]:
+        if axis is None:
+            x = F.reshape(x, (x.shape[0], _size(x.shape[1:])))
+        return F.take(x, indices, axis=1 if axis is None else shifted(axis, len(x.shape) - 1))
+    if not has[0]:
+        axis = (0 if axis is None else axis) % len(x.shape)
+        return F.moveaxis(F.take(x, indices, axis=axis), axis, 0)
+    if axis is None:
+        x = F.reshape(x, (x.shape[0], _size(x.shape[1:])))
+    axis = 0 if axis is None else axis % (len(x.shape) - 1)
+    rows = F.moveaxis(x, axis + 1, 1)
+    n, k = rows.shape[:2]
+    y = F.take(F.reshape(rows, (n * k, *rows.shape[2:])), _offset(F, indices, n, k), axis=0)
+    places = tuple(range(1, len(indices.shape)))
+    return F.moveaxis(y, places, tuple(p + axis for p in places))
+
+
+def _offset(F: Any, indices: Any, n: int, k: int) -> Any:
+    """Indices into each of `n` rows of `k` as indices into all of them."""
+    start = F.reshape(F.arange(n) * k, (n, *(1,) * (len(indices.shape) - 1)))
+    return F.remainder(indices, k) + start
+
+
 @linear(
     laws=lambda draw: (draw.array("n", 3), draw.integers(3, low=0, high=4), {"shape": (draw.size("n"), 4), "axis": 1}),
     public=False,
@@ -67,6 +131,19 @@ def take_add(xp: Any, x: Any, indices: Any, /, shape: tuple[int, ...], axis: int
 take_add.adjoint(x=lambda F, g, indices, axis: F.take(g, indices, axis=axis), indices=no_derivative)
 
 
+@take_add.batch
+def _take_add_batch(F: Any, has: Any, x: Any, indices: Any, *, shape: Any, axis: int) -> Any:
+    if not has[1]:
+        return F.take_add(x, indices, (x.shape[0], *shape), axis + 1)
+    x, indices = full_batch(F, has, (x, indices))
+    n, k = x.shape[0], shape[axis]
+    places = tuple(range(1, len(indices.shape)))
+    rows = F.moveaxis(x, tuple(p + axis for p in places), places)
+    rest = tuple(s for i, s in enumerate(shape) if i != axis)
+    y = F.take_add(rows, _offset(F, indices, n, k), (n * k, *rest), 0)
+    return F.moveaxis(F.reshape(y, (n, k, *rest)), 1, axis + 1)
+
+
 @linear(laws=lambda draw: (draw.array("n", 4), draw.integers("n", 2, low=0, high=4), {"axis": 1}))
 def take_along_axis(xp: Any, x: Any, indices: Any, /, *, axis: int = -1) -> Any:
     """The elements of `x` at indices along an axis, different ones for each slice: what `argsort` gives, applied."""
@@ -76,6 +153,12 @@ def take_along_axis(xp: Any, x: Any, indices: Any, /, *, axis: int = -1) -> Any:
 take_along_axis.adjoint(
     x=lambda F, g, x, indices, axis: F.put_along_axis_add(g, indices, x.shape, axis), indices=no_derivative
 )
+
+
+@take_along_axis.batch
+def _take_along_axis_batch(F: Any, has: Any, x: Any, indices: Any, *, axis: int = -1) -> Any:
+    x, indices = full_batch(F, has, (x, indices))
+    return F.take_along_axis(x, indices, axis=shifted(axis, len(x.shape) - 1))
 
 
 @linear(
@@ -96,7 +179,13 @@ put_along_axis_add.adjoint(
 )
 
 
-@linear(weak=True, laws=lambda draw: (draw.array("n", 3) > 0, draw.array("n", 3), draw.array(3)))
+@put_along_axis_add.batch
+def _put_along_axis_add_batch(F: Any, has: Any, x: Any, indices: Any, *, shape: Any, axis: int) -> Any:
+    x, indices = full_batch(F, has, (x, indices))
+    return F.put_along_axis_add(x, indices, (x.shape[0], *shape), shifted(axis, len(shape)))
+
+
+@linear(weak=True, pointwise=True, laws=lambda draw: (draw.array("n", 3) > 0, draw.array("n", 3), draw.array(3)))
 def where(xp: Any, condition: Any, x1: Any, x2: Any, /) -> Any:
     """`x1` where the condition holds and `x2` elsewhere; what is not chosen gets a derivative of exactly 0."""
     return xp.where(condition, x1, x2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.registry import composite, linear, multilinear, primitive
+from tapegrad.registry.batching import same
 
 
 @multilinear(laws=lambda draw: draw.choice(
@@ -205,3 +206,52 @@ def _eigh_pullback(F: Any, g: Any, y: Any) -> Any:
 
 
 eigh.pullback(x=_eigh_pullback)
+
+
+# -- batches ---------------------------------------------------------------------------------------------
+for _op in (diagonal, put_diagonal, cholesky, eigh):
+    _op.batch(same(_op.name))
+
+
+@matmul.batch
+def _matmul_batch(F: Any, has: Any, x1: Any, x2: Any) -> Any:
+    n1, n2 = len(x1.shape) - has[0], len(x2.shape) - has[1]
+    if not has[0] and n1 == 2 and has[1] and n2 == 1:  # one matrix, many vectors: one product of matrices
+        return F.matmul(x2, F.matrix_transpose(x1))
+    if has[0] and n1 <= 2 and not has[1] and n2 == 2:  # many rows, one matrix
+        y = F.matmul(F.reshape(x1, (_product(list(x1.shape[:-1])), x1.shape[-1])), x2)
+        return F.reshape(y, (*x1.shape[:-1], x2.shape[-1]))
+    if n1 == 1:
+        x1 = F.expand_dims(x1, axis=-2)
+    if n2 == 1:
+        x2 = F.expand_dims(x2, axis=-1)
+    rank = max(n1, n2, 2)
+    x1, x2 = (_with_rank(F, x, b, rank) for x, b in zip((x1, x2), has, strict=True))
+    y = F.matmul(x1, x2)
+    if n1 == 1:
+        y = F.squeeze(y, -2)
+    return F.squeeze(y, -1) if n2 == 1 else y
+
+
+def _with_rank(F: Any, x: Any, batched: bool, rank: int) -> Any:
+    missing = rank - (len(x.shape) - 1)
+    return F.reshape(x, (x.shape[0], *(1,) * missing, *x.shape[1:])) if batched and missing > 0 else x
+
+
+@contract.batch
+def _contract_batch(F: Any, has: Any, arrays: Any, *, equation: str) -> Any:
+    inputs, output = equation.split("->")
+    letter = next(k for k in "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" if k not in equation)
+    terms = [letter + t if b else t for t, b in zip(inputs.split(","), has, strict=True)]
+    return F.contract(arrays, ",".join(terms) + "->" + letter + output)
+
+
+@solve.batch
+def _solve_batch(F: Any, has: Any, x1: Any, x2: Any) -> Any:
+    vector = len(x2.shape) - has[1] == 1
+    if vector:
+        x2 = F.expand_dims(x2, axis=-1)
+    rank = max(len(x1.shape) - has[0], len(x2.shape) - has[1])
+    x1, x2 = (_with_rank(F, x, b, rank) for x, b in zip((x1, x2), has, strict=True))
+    y = F.solve(x1, x2)
+    return F.squeeze(y, -1) if vector else y

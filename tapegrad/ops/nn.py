@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.registry import constant, elementwise, no_derivative, primitive
+from tapegrad.registry.batching import full_batch
 
 
 @elementwise(kinks=(0.0,))
@@ -70,3 +71,17 @@ def one_hot(xp: Any, x: Any, /, depth: int, *, dtype: Any = None) -> Any:
     from tapegrad.dtypes import as_dtype, float32
 
     return xp.astype(xp.equal(xp.expand_dims(x, axis=-1), xp.arange(depth)), as_dtype(dtype or float32))
+
+
+# -- batches ---------------------------------------------------------------------------------------------
+@cross_entropy.batch
+def _cross_entropy_batch(F: Any, has: Any, x: Any, labels: Any) -> Any:
+    x, labels = full_batch(F, has, (x, labels))
+    picked = F.squeeze(F.take_along_axis(x, F.expand_dims(labels, axis=-1), axis=-1), -1)
+    return F.mean(F.logsumexp(x, axis=-1) - picked, axis=-1)
+
+
+@cross_entropy_grad.batch
+def _cross_entropy_grad_batch(F: Any, has: Any, x: Any, labels: Any) -> Any:
+    x, labels = full_batch(F, has, (x, labels))
+    return (F.softmax(x, axis=-1) - F.one_hot(labels, x.shape[-1], dtype=x.dtype)) / x.shape[-2]

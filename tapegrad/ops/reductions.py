@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.registry import composite, constant, linear, primitive
+from tapegrad.registry.batching import flattening, over_axis
 
 
 def _reduction(draw: Any) -> Any:
@@ -346,3 +347,18 @@ def log_softmax(xp: Any, x: Any, /, *, axis: Any = -1) -> Any:
 
 log_softmax.pullback(x=lambda F, g, y, axis: g - F.exp(y) * F.sum(g, axis=axis, keepdims=True))
 log_softmax.pushforward(x=lambda F, t, y, axis: t - F.sum(t * F.exp(y), axis=axis, keepdims=True))
+
+
+# -- batches ---------------------------------------------------------------------------------------------
+for _op in (sum, prod, max, min, all, any, count_nonzero, norm2, logsumexp):
+    _op.batch(over_axis(_op.name))
+for _op in (argmax, argmin, cumulative_sum, cumulative_prod):
+    _op.batch(flattening(_op.name))
+softmax.batch(lambda F, has, x, *, axis=-1: over_axis("softmax")(F, has, x, axis=axis))
+log_softmax.batch(lambda F, has, x, *, axis=-1: over_axis("log_softmax")(F, has, x, axis=axis))
+
+
+@sum_to.batch
+def _sum_to_batch(F: Any, has: Any, x: Any, *, shape: Any) -> Any:
+    missing = len(x.shape) - 1 - len(shape)
+    return F.reshape(F.sum_to(x, (x.shape[0], *(1,) * missing, *shape)), (x.shape[0], *shape))

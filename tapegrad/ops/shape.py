@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.registry import composite, linear
+from tapegrad.registry.batching import flattening, full_batch, over_axis, same, shifted
 
 
 @linear(laws=lambda draw: (draw.array("n", 6), {"shape": (-1, 3)}))
@@ -183,3 +184,66 @@ def triu(xp: Any, x: Any, /, *, k: int = 0) -> Any:
 
 
 triu.adjoint(x=lambda F, g, k: F.triu(g, k=k))
+
+
+# -- batches ---------------------------------------------------------------------------------------------
+matrix_transpose.batch(same("matrix_transpose"))
+tril.batch(same("tril"))
+triu.batch(same("triu"))
+flip.batch(over_axis("flip"))
+
+
+@reshape.batch
+def _reshape_batch(F: Any, has: Any, x: Any, *, shape: Any, copy: bool | None = None) -> Any:
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if -1 in shape:
+        known = -_size(shape)
+        shape = tuple((_size(x.shape[1:]) // known if known else 0) if k == -1 else k for k in shape)
+    return F.reshape(x, (x.shape[0], *shape), copy=copy)
+
+
+@broadcast_to.batch
+def _broadcast_to_batch(F: Any, has: Any, x: Any, *, shape: Any) -> Any:
+    missing = len(shape) - (len(x.shape) - 1)
+    return F.broadcast_to(F.reshape(x, (x.shape[0], *(1,) * missing, *x.shape[1:])), (x.shape[0], *shape))
+
+
+@permute_dims.batch
+def _permute_dims_batch(F: Any, has: Any, x: Any, *, axes: Any) -> Any:
+    return F.permute_dims(x, (0, *shifted(tuple(axes), len(x.shape) - 1)))
+
+
+@moveaxis.batch
+def _moveaxis_batch(F: Any, has: Any, x: Any, *, source: Any, destination: Any) -> Any:
+    rank = len(x.shape) - 1
+    return F.moveaxis(x, shifted(source, rank), shifted(destination, rank))
+
+
+@expand_dims.batch
+def _expand_dims_batch(F: Any, has: Any, x: Any, *, axis: Any = 0) -> Any:
+    more = 1 if isinstance(axis, int) else len(axis)
+    return F.expand_dims(x, axis=shifted(axis, len(x.shape) - 1 + more))
+
+
+@squeeze.batch
+def _squeeze_batch(F: Any, has: Any, x: Any, *, axis: Any) -> Any:
+    return F.squeeze(x, shifted(axis, len(x.shape) - 1))
+
+
+@roll.batch
+def _roll_batch(F: Any, has: Any, x: Any, *, shift: Any, axis: Any = None) -> Any:
+    return F.reshape(flattening("roll")(F, has, x, shift, axis=axis), x.shape)
+
+
+@concat.batch
+def _concat_batch(F: Any, has: Any, arrays: Any, *, axis: Any = 0) -> Any:
+    full = full_batch(F, has, arrays)
+    if axis is None:
+        return F.concat([F.reshape(a, (a.shape[0], _size(a.shape[1:]))) for a in full], axis=1)
+    return F.concat(full, axis=shifted(axis, len(full[0].shape) - 1))
+
+
+@stack.batch
+def _stack_batch(F: Any, has: Any, arrays: Any, *, axis: int = 0) -> Any:
+    full = full_batch(F, has, arrays)
+    return F.stack(full, axis=shifted(axis, len(full[0].shape)))

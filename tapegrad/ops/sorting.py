@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.registry import composite, constant
+from tapegrad.registry.batching import over_axis
 
 
 def _sortable(draw: Any) -> Any:
@@ -15,6 +16,9 @@ def _sortable(draw: Any) -> Any:
 def argsort(xp: Any, x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     """The indices that sort the array along an axis; equal elements stay in order."""
     return xp.argsort(x, axis=axis, descending=descending, stable=stable)
+
+
+argsort.batch(lambda F, has, x, *, axis=-1, **params: over_axis("argsort")(F, has, x, axis=axis, **params))
 
 
 @composite(laws=_sortable)

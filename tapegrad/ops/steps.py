@@ -43,7 +43,7 @@ def _binary(name: str, doc: str, laws: Any = _two) -> Op:
 def _named(body: Any, name: str, doc: str, laws: Any) -> Op:
     body.__name__ = body.__qualname__ = name
     body.__doc__ = doc
-    found: Op = constant(laws=laws)(body)
+    found: Op = constant(laws=laws, pointwise=True)(body)
     return found
 
 

@@ -60,7 +60,7 @@ def _filename(op: Op, source: str) -> str:
 
 
 def _environment(op: Op) -> dict[str, Any]:
-    from tapegrad.registry import call, rules
+    from tapegrad.registry import batching, call, rules
 
     env: dict[str, Any] = {
         "OP": op,
@@ -85,6 +85,7 @@ def _environment(op: Op) -> dict[str, Any]:
         "promote": call.promote,
         "owned": call.owned,
         "failed": call.failed,
+        "lift": batching.lift,
         "outputs": call.outputs,
         "Spec": rules.spec_of,
     }
@@ -197,8 +198,14 @@ def _promotion(op: Op) -> list[str]:
 
 def _computing(op: Op) -> list[str]:
     if op.variadic:
-        call = f"dispatch(OP, raws, raws{_keywords(op)})"
-        return ["    try:", f"        y = {call}", *_failing("raws")]
+        return [
+            "    lifted = lift(OP, raws, nodes)",
+            "    if lifted is not None:",
+            f"        return OP.entry(lifted{_keywords(op)})",
+            "    try:",
+            f"        y = dispatch(OP, raws, raws{_keywords(op)})",
+            *_failing("raws"),
+        ]
     count = len(op.arrays)
     if not count:
         return ["    try:", f"        y = dispatch(OP, (){_keywords(op)})", *_failing("()")]
@@ -213,7 +220,13 @@ def _computing(op: Op) -> list[str]:
     lines += ["    try:", f"        if {direct}:", f"            y = {expression}"]
     builtin = " and ".join(f"{k} in BUILTIN" for k in kinds)
     lines += [f"        elif {builtin}:", f"            y = {expression}"]
-    lines += ["        else:", f"            y = dispatch(OP, ({_raws(op)},), {args})"]
+    lines += [
+        "        else:",
+        f"            lifted = lift(OP, ({_raws(op)},), ({_nodes(op)},))",
+        "            if lifted is not None:",
+        f"                return OP.entry(*lifted{_keywords(op)})",
+        f"            y = dispatch(OP, ({_raws(op)},), {args})",
+    ]
     return lines + _failing(f"({_raws(op)},)")
 
 

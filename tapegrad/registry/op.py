@@ -89,6 +89,7 @@ class Op:
         symbol: str | None = None,
         variadic: bool = False,
         weak: bool = False,
+        pointwise: bool = False,
         outputs: tuple[str, ...] = (),
         accumulates: bool = False,
         public: bool = True,
@@ -117,6 +118,8 @@ class Op:
         self.arrays, self.params = _signature(self)
         #: Python scalars among its arrays take the dtype of the others.
         self.weak = weak or (kind in ("elementwise", "constant") and len(self.arrays) > 1)
+        #: Acts on each element, so that batches align by rank.
+        self.pointwise = pointwise or kind == "elementwise"
         self.rules: dict[str, Any] = {}
         self.pushes: dict[str, Any] = {}
         self.batch_rule: Callable[..., Any] | None = None

@@ -1,0 +1,1 @@
+"""Processes, turns, checks and tables; nothing here knows a workload."""

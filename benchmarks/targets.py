@@ -1,0 +1,129 @@
+"""What tapegrad is to reach, beside what it reached.
+
+Times are multiples of torch's in the same run (the median of the pairwise ratios, as in the summary); memory is the
+growth of the peak over one step; an import is compared with NumPy's, the interpreter included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.harness.client import FAILED
+from benchmarks.harness.report import number
+
+PEER = "tg_numpy"
+NOT_RUN = "not run"
+Result = Mapping[str, Any]
+
+
+def _time(result: Result, subject: str, case: str) -> float | str:
+    for row in result["cases"]:
+        if (row["workload"], row["case"]) == (subject, case):
+            if PEER in row["results"]:
+                ratio: float | None = row["results"][PEER].get("x_torch")
+                return "no torch" if ratio is None else ratio
+            return "FAILED" if row["skipped"].get(PEER, "").startswith(FAILED) else "not available"
+    return NOT_RUN
+
+
+def _growth(result: Result, subject: str) -> tuple[float, int] | str:
+    for row in result["memory"]:
+        if row.get("workload") == subject and row["peer"] == PEER:
+            return "FAILED" if "why" in row else (row["growth_b"], row["ops"])
+    return NOT_RUN
+
+
+def _bytes_per_op(result: Result, subject: str, case: str) -> float | str:
+    growth = _growth(result, subject)
+    return growth if isinstance(growth, str) else growth[0] / growth[1]
+
+
+def _megabytes(result: Result, subject: str, case: str) -> float | str:
+    growth = _growth(result, subject)
+    return growth if isinstance(growth, str) else growth[0] / 1e6
+
+
+def _imported(key: str) -> Callable[[Result, str, str], float | str]:
+    def measure(result: Result, subject: str, case: str) -> float | str:
+        for row in result["imports"]:
+            if row["package"] == "tapegrad":
+                return "not available" if "why" in row else row.get(key, "no numpy")
+        return NOT_RUN
+
+    return measure
+
+
+# What a goal is a number of: the words of the table, and how it is found in the result of a run.
+MEASURES: dict[str, Callable[[Result, str, str], float | str]] = {
+    "x torch": _time,
+    "bytes per op": _bytes_per_op,
+    "MB peak": _megabytes,
+    "cpu x numpy": _imported("x_numpy"),
+    "rss x numpy": _imported("rss_x_numpy"),
+}
+
+
+@dataclass(frozen=True)
+class Target:
+    """One goal: an upper bound of a measure of one case."""
+
+    subject: str
+    case: str
+    goal: float
+    measure: str = "x torch"
+    later: bool = False
+
+
+TARGETS = (
+    Target("op_overhead", "8x8", 0.5),
+    Target("op_overhead", "scalar", 0.45),
+    Target("op_overhead", "8x8 forward only, recorded", 0.6),
+    Target("deep_chain", "20,000 ops", 0.4),
+    Target("deep_chain", "20,000 ops", 450, "bytes per op"),
+    Target("mlp", "batch 16", 0.95),
+    Target("mlp", "batch 256", 0.9),
+    Target("lstm", "100 steps", 0.75),
+    Target("second_order", "HVP, MLP 64-128-128-10, batch 64", 0.65),
+    Target("indexing", "x[:, t] for 1,000 t on 8x1000", 0.45),
+    Target("import", "tapegrad", 1.3, "cpu x numpy"),
+    Target("import", "tapegrad", 1.3, "rss x numpy"),
+    Target("large_elementwise", "4M float32", 0.75, later=True),
+    Target("large_elementwise", "4M float32", 200, "MB peak", later=True),
+    Target("matmul", "1024x1024", 0.92, later=True),
+    Target("broadcasting", "batch norm 256x512 from primitives", 0.7, later=True),
+    Target("broadcasting", "logsumexp 256x512", 0.5, later=True),
+    Target("broadcasting", "softmax attention 8x64x64", 0.7, later=True),
+    Target("second_order", "Hessian, Rosenbrock in 50 dimensions", 0.1, later=True),
+    Target("second_order", "Jacobian 100 -> 100", 0.25, later=True),
+    Target("indexing", "embedding 4,096 of 50k x 64, dense gradient", 0.95, later=True),
+    Target("indexing", "embedding 4,096 of 50k x 64, sparse gradient", 0.5, later=True),
+    Target("conv", "batch 32", 1.2, later=True),
+)
+
+
+def judge(result: Result, targets: Iterable[Target] = TARGETS) -> list[dict[str, Any]]:
+    """A row per target: what was measured, and `ok`, `BEHIND`, or why it was not measured."""
+    rows = []
+    for t in targets:
+        found = MEASURES[t.measure](result, t.subject, t.case)
+        value = None if isinstance(found, str) else found
+        verdict = found if isinstance(found, str) else "ok" if found <= t.goal else "BEHIND"
+        row = {"subject": t.subject, "case": t.case, "measure": t.measure, "goal": t.goal, "later": t.later}
+        rows.append({**row, "measured": value, "verdict": verdict})
+    return rows
+
+
+def target_table(rows: Iterable[Mapping[str, Any]]) -> str:
+    """The goals and what was measured, one line each."""
+    lines = [
+        f"\n## targets of {PEER}: at most the goal (x torch: time as a multiple of torch's, as in the summary)",
+        f"{'case':<56}{'measure':<14}{'goal':>8}{'measured':>10}  verdict",
+    ]
+    for r in rows:
+        name = f"{r['subject']}: {r['case']}"
+        later = "  (later stage)" if r["later"] else ""
+        goal, measured = number(r["goal"]), number(r["measured"])
+        lines.append(f"{name:<56}{r['measure']:<14}{goal:>8}{measured:>10}  {r['verdict']}{later}")
+    return "\n".join(lines)
