@@ -81,40 +81,41 @@ def _made(drawn: Any, dtype: np.dtype[Any]) -> Tensor:
     return tensor(raw[()] if raw.ndim == 0 else raw)
 
 
-_default = Generator()
+_default: list[Generator] = []
 
 
 def seed(value: int | None) -> None:
     """Start the default generator anew."""
-    global _default  # noqa: PLW0603  the one default
-    _default = Generator(value)
+    _default[:] = [Generator(value)]
 
 
 def default_generator() -> Generator:
     """The generator that the functions of this module draw from."""
-    return _default
+    if not _default:  # made when it is first used: NumPy's generators take 9 ms to import
+        seed(None)
+    return _default[0]
 
 
 def normal(shape: Any = (), *, mean: float = 0.0, std: float = 1.0, dtype: Any = float32) -> Tensor:
     """Numbers from a normal distribution, from the default generator."""
-    return _default.normal(shape, mean=mean, std=std, dtype=dtype)
+    return default_generator().normal(shape, mean=mean, std=std, dtype=dtype)
 
 
 def uniform(shape: Any = (), *, low: float = 0.0, high: float = 1.0, dtype: Any = float32) -> Tensor:
     """Numbers evenly spread over [low, high), from the default generator."""
-    return _default.uniform(shape, low=low, high=high, dtype=dtype)
+    return default_generator().uniform(shape, low=low, high=high, dtype=dtype)
 
 
 def integers(shape: Any = (), *, low: int = 0, high: int, dtype: Any = int64) -> Tensor:
     """Integers evenly spread over low, ..., high - 1, from the default generator."""
-    return _default.integers(shape, low=low, high=high, dtype=dtype)
+    return default_generator().integers(shape, low=low, high=high, dtype=dtype)
 
 
 def permutation(x: Any) -> Tensor:
     """The numbers 0, ..., x - 1, or the rows of an array, in random order, from the default generator."""
-    return _default.permutation(x)
+    return default_generator().permutation(x)
 
 
 def bernoulli(p: float, shape: Any = (), *, dtype: Any = float32) -> Tensor:
     """Ones with probability `p`, else zeros, from the default generator."""
-    return _default.bernoulli(p, shape, dtype=dtype)
+    return default_generator().bernoulli(p, shape, dtype=dtype)

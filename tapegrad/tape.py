@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 from typing import TYPE_CHECKING, Any, Literal, Self, final
 
 import numpy as np
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 
     from tapegrad.core.node import Node
     from tapegrad.core.recorder import Owners
-
-logger = logging.getLogger("tapegrad")
 
 Unconnected = Literal["none", "zero"]
 
@@ -186,7 +183,7 @@ class GradientTape:
             if not isinstance(y, Tensor):
                 continue
             if not is_inexact(y.raw.dtype):
-                logger.warning("gradient of a target of dtype %s: only floating targets have one", y.raw.dtype)
+                _warn("gradient of a target of dtype %s: only floating targets have one", y.raw.dtype)
                 continue
             if g is not None:
                 g = asarray(g) if not isinstance(g, Tensor) else g
@@ -224,6 +221,12 @@ class GradientTape:
         if found is None:
             return [None] * len(sources)
         return found if recorded else [g if g is None else tensor(g) for g in found]
+
+
+def _warn(text: str, *args: object) -> None:
+    import logging  # takes 3 ms, and is rarely wanted
+
+    logging.getLogger("tapegrad").warning(text, *args)
 
 
 def _is_recorded(seeds: Any) -> bool:

@@ -66,6 +66,7 @@ IMPORTS = {
 def environment(threads: int) -> dict[str, str]:
     """The environment of a child process: thread counts are set before the libraries load."""
     env = dict(os.environ)
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed library comes with its bytecode, a source tree makes it once
     for key in (
         "OMP_NUM_THREADS",
         "OPENBLAS_NUM_THREADS",

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import threading
+import _thread
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, final
 
 from tapegrad.core.node import SPENT, Node, parents, receive
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable, Iterable, Sequence
 
     from tapegrad.core.recorder import Owners, Recorder
 
 _by_age = attrgetter("seq")
 #: Held while nodes are marked; never while a rule runs.
-_marking = threading.Lock()
+_marking = _thread.allocate_lock()
 
 
 @final
@@ -25,7 +26,7 @@ class _Sweep:
     __slots__ = ("done", "over", "set_aside", "thread")
 
     def __init__(self) -> None:
-        self.thread = threading.get_ident()
+        self.thread = _thread.get_ident()
         self.over = False
         self.done: threading.Event | None = None  # made by the first who waits
         self.set_aside: list[tuple[Node, Any, Any, Any]] = []  # what an outer sweep of this thread had there
@@ -214,6 +215,8 @@ def _set_aside(token: _Sweep, node: Node) -> None:
     assert isinstance(other, _Sweep)
     if other.thread != token.thread:
         if other.done is None:
+            import threading
+
             other.done = threading.Event()
         raise _Busy(other, other.done)
     token.set_aside.append((node, other, node.grad, getattr(node, "own", False)))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import _thread
 import itertools
 import sys
-import threading
 from typing import TYPE_CHECKING, Any, final
 
 from tapegrad.core.node import WATCH, Node, let_go, make_node
@@ -124,8 +124,8 @@ def group(recorders: frozenset[Recorder]) -> Owners:
     return found
 
 
-class _State(threading.local):
-    """What this thread records to."""
+class _State(_thread._local):
+    """What this thread records to.  (`threading`, which NumPy does without, takes a millisecond to import.)"""
 
     active: Owners = EMPTY
 

@@ -21,16 +21,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+def _uncompiled(*args: Any, **params: Any) -> Any:
+    return _first_call(_op)(*args, **params)  # type: ignore[name-defined]  # noqa: F821  each function has its own
+
+
 def stub(op: Op) -> Callable[..., Any]:
-    """A function that compiles itself when it is first called."""
-    env: dict[str, Any] = {"_op": op, "_first_call": _first_call, "__name__": op.body.__module__}
-    exec("def stub(*args, **params): return _first_call(_op)(*args, **params)", env)
-    function = env.pop("stub")
-    assert isinstance(function, FunctionType)
-    function.__name__ = op.name
+    """A function that compiles itself when it is first called: a namespace of its own, and no code yet."""
+    module = op.body.__module__
+    env = {"_op": op, "_first_call": _first_call, "__name__": module, "__builtins__": __builtins__}
+    function = FunctionType(_uncompiled.__code__, env, op.name)
     function.__qualname__ = op.name
     function.__doc__ = op.body.__doc__
-    function.__module__ = op.body.__module__
+    function.__module__ = module
     function.__dict__["op"] = op
     return function
 
