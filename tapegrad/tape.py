@@ -91,8 +91,9 @@ class GradientTape:
                     f"watch(value): expected a floating dtype, got {x.raw.dtype}; integers have no derivative, "
                     "so write tapegrad.astype(value, tapegrad.float32)"
                 )
+        alone = frozenset([self._recorder])
         for x in leaves:
-            x.node = rec.watch(x.node, frozenset([self._recorder]))
+            x.node = rec.watch(x.node, alone)
             if isinstance(x, Variable) and not any(v is x for v in self._recorder.variables):
                 self._recorder.variables.append(x)
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
 
 from tapegrad.core.recorder import EMPTY, state, watch
 from tapegrad.core.tensor import Tensor
-from tapegrad.dtypes import as_dtype, is_inexact
+from tapegrad.dtypes import is_inexact
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops.convert import asarray, raw_of
 
@@ -40,6 +44,7 @@ class Variable(Tensor):
         value = initial_value() if callable(initial_value) and not isinstance(initial_value, Tensor) else initial_value
         self.raw = raw_of(asarray(value, dtype=dtype, copy=True))
         self.node = None
+        self.like = None
         self.trainable = trainable and bool(is_inexact(self.raw.dtype))
         self.name = name
 
@@ -90,12 +95,20 @@ class Variable(Tensor):
 
     def assign_add(self, value: Any) -> Variable:
         """Add to the value."""
-        self.raw = self.raw + self._checked("assign_add", value)
+        change = self._checked("assign_add", value)
+        if _is_alone(self):
+            self.raw += change
+        else:
+            self.raw = self.raw + change
         return self
 
     def assign_sub(self, value: Any) -> Variable:
         """Subtract from the value."""
-        self.raw = self.raw - self._checked("assign_sub", value)
+        change = self._checked("assign_sub", value)
+        if _is_alone(self):
+            self.raw -= change
+        else:
+            self.raw = self.raw - change
         return self
 
     def __repr__(self) -> str:
@@ -103,4 +116,21 @@ class Variable(Tensor):
         return Tensor.__repr__(self).replace("Tensor(", label, 1)
 
 
-__all__ = ["Variable", "as_dtype"]
+def _is_alone(variable: Tensor) -> bool:
+    """Whether nothing but this variable refers to its raw array, so that writing into it cannot be noticed."""
+    raw = variable.raw
+    return type(raw) is np.ndarray and raw.flags.owndata and _refcount(raw) <= _ALONE
+
+
+_refcount: Callable[[object], int] = getattr(sys, "getrefcount", lambda _: 1 << 30)
+
+
+def _count_when_alone() -> int:
+    """What `getrefcount` answers in `_is_alone` for an array that only the variable refers to."""
+    holder = Tensor()
+    holder.raw = np.zeros(1)
+    raw = holder.raw
+    return _refcount(raw)
+
+
+_ALONE = _count_when_alone()

@@ -17,12 +17,15 @@ class Tensor:
     * `raw`: the bare array, of the kernel set's own type (for NumPy an `ndarray`, or a NumPy scalar for a 0-d
       result: several times faster there).  It must not be written to.
     * `node`: the node that recorded it, or None.
+    * `like`: None, or an object that tensors share which are known to agree in shape and dtype (a common real one):
+      a chain of elementwise ops compares shapes once.
     """
 
-    __slots__ = ("__weakref__", "node", "raw")
+    __slots__ = ("__weakref__", "like", "node", "raw")
 
     raw: Any
     node: Node | None
+    like: object | None
 
     def read(self) -> tuple[Any, Node | None]:
         """The raw array and the node with which the tensor takes part in an op."""
@@ -60,6 +63,7 @@ def linked(raw: Any, node: Node | None) -> Any:
     t = Tensor()
     t.raw = raw
     t.node = node
+    t.like = None
     return t
 
 
@@ -72,4 +76,5 @@ def tensor(raw: Any) -> Tensor:
     t = Tensor()
     t.raw = raw
     t.node = None
+    t.like = None
     return t

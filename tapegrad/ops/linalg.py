@@ -23,27 +23,27 @@ def matmul(xp: Any, x1: Any, x2: Any, /) -> Any:
 def _matmul_left(F: Any, g: Any, x1: Any, x2: Any) -> Any:
     n1, n2 = len(x1.shape), len(x2.shape)
     if n1 == 2 and n2 == 2:
-        return F.matmul(g, F.conj(F.matrix_transpose(x2)))
+        return F.matmul(g, F.matrix_adjoint(x2))
     if n2 == 1:
         left = F.expand_dims(g, axis=-1) * F.conj(x2)
         return F.sum_to(left, x1.shape) if n1 > 1 else left
     if n1 == 1:
-        left = F.matmul(F.expand_dims(g, axis=-2), F.conj(F.matrix_transpose(x2)))
+        left = F.matmul(F.expand_dims(g, axis=-2), F.matrix_adjoint(x2))
         return F.sum_to(F.squeeze(left, axis=-2), x1.shape)
-    return F.sum_to(F.matmul(g, F.conj(F.matrix_transpose(x2))), x1.shape)
+    return F.sum_to(F.matmul(g, F.matrix_adjoint(x2)), x1.shape)
 
 
 def _matmul_right(F: Any, g: Any, x1: Any, x2: Any) -> Any:
     n1, n2 = len(x1.shape), len(x2.shape)
     if n1 == 2 and n2 == 2:
-        return F.matmul(F.conj(F.matrix_transpose(x1)), g)
+        return F.matmul(F.matrix_adjoint(x1), g)
     if n1 == 1:
         right = F.expand_dims(F.conj(x1), axis=-1) * F.expand_dims(g, axis=-2) if n2 > 1 else F.conj(x1) * g
         return F.sum_to(right, x2.shape)
     if n2 == 1:
-        right = F.matmul(F.conj(F.matrix_transpose(x1)), F.expand_dims(g, axis=-1))
+        right = F.matmul(F.matrix_adjoint(x1), F.expand_dims(g, axis=-1))
         return F.sum_to(F.squeeze(right, axis=-1), x2.shape)
-    return F.sum_to(F.matmul(F.conj(F.matrix_transpose(x1)), g), x2.shape)
+    return F.sum_to(F.matmul(F.matrix_adjoint(x1), g), x2.shape)
 
 
 matmul.adjoint(x1=_matmul_left, x2=_matmul_right)
@@ -141,14 +141,14 @@ def solve(xp: Any, x1: Any, x2: Any, /) -> Any:
 
 
 def _adjoint_solution(F: Any, g: Any, x1: Any) -> Any:
-    return F.solve(F.conj(F.matrix_transpose(x1)), g)
+    return F.solve(F.matrix_adjoint(x1), g)
 
 
 def _solve_matrix(F: Any, g: Any, x1: Any, x2: Any, y: Any) -> Any:
     b = _adjoint_solution(F, g, x1)
     if len(x2.shape) == 1:
         b, y = F.expand_dims(b, axis=-1), F.expand_dims(y, axis=-1)
-    return F.sum_to(-F.matmul(b, F.conj(F.matrix_transpose(y))), x1.shape)
+    return F.sum_to(-F.matmul(b, F.matrix_adjoint(y)), x1.shape)
 
 
 solve.pullback(x1=_solve_matrix, x2=lambda F, g, x1, x2: F.sum_to(_adjoint_solution(F, g, x1), x2.shape))
@@ -171,12 +171,12 @@ def _halved(F: Any, x: Any) -> Any:
 
 def _cholesky_pullback(F: Any, g: Any, y: Any, upper: bool) -> Any:
     if upper:
-        y, g = F.conj(F.matrix_transpose(y)), F.conj(F.matrix_transpose(g))
-    back = F.conj(F.matrix_transpose(y))
+        y, g = F.matrix_adjoint(y), F.matrix_adjoint(g)
+    back = F.matrix_adjoint(y)
     middle = _halved(F, F.matmul(back, F.tril(g)))
-    middle = middle + F.conj(F.matrix_transpose(middle))
+    middle = middle + F.matrix_adjoint(middle)
     left = F.solve(back, middle)
-    return F.conj(F.matrix_transpose(F.solve(back, F.conj(F.matrix_transpose(left))))) * 0.5
+    return F.matrix_adjoint(F.solve(back, F.matrix_adjoint(left))) * 0.5
 
 
 cholesky.pullback(x=_cholesky_pullback)
@@ -196,13 +196,13 @@ def _eigh_pullback(F: Any, g: Any, y: Any) -> Any:
     """V (diag(gw) + (V^H gV) / gaps) V^H, Hermitian part.  Giles, "Collected matrix derivative results" (2008), 3.1."""
     w, v = y
     gw, gv = g
-    back = F.conj(F.matrix_transpose(v))
+    back = F.matrix_adjoint(v)
     gaps = F.expand_dims(w, axis=-2) - F.expand_dims(w, axis=-1)
     same = gaps == 0
     inner = F.where(same, 0, F.matmul(back, gv) / F.where(same, 1, gaps))
     inner = inner + F.put_diagonal(gw)
     found = F.matmul(F.matmul(v, inner), back)
-    return (found + F.conj(F.matrix_transpose(found))) * 0.5
+    return (found + F.matrix_adjoint(found)) * 0.5
 
 
 eigh.pullback(x=_eigh_pullback)

@@ -51,6 +51,15 @@ def matrix_transpose(xp: Any, x: Any, /) -> Any:
 matrix_transpose.adjoint(x=lambda F, g: F.matrix_transpose(g))
 
 
+@linear(laws=lambda draw: (draw.array("n", "m", 2),))
+def matrix_adjoint(xp: Any, x: Any, /) -> Any:
+    """The conjugate transpose of the last two axes, (..., n, m) -> (..., m, n)."""
+    return xp.matrix_adjoint(x)
+
+
+matrix_adjoint.adjoint(x=lambda F, g: F.matrix_adjoint(g))
+
+
 @linear(laws=lambda draw: (draw.array("n", "m", 2), {"source": 0, "destination": -1}))
 def moveaxis(xp: Any, x: Any, /, source: Any, destination: Any) -> Any:
     """The array with an axis (or several) moved to another place; the others keep their order."""
@@ -188,6 +197,7 @@ triu.adjoint(x=lambda F, g, k: F.triu(g, k=k))
 
 # -- batches ---------------------------------------------------------------------------------------------
 matrix_transpose.batch(same("matrix_transpose"))
+matrix_adjoint.batch(same("matrix_adjoint"))
 tril.batch(same("tril"))
 triu.batch(same("triu"))
 flip.batch(over_axis("flip"))

@@ -28,7 +28,9 @@ def elementwise(body: Body | None = None, /, **words: Any) -> Any:
     """Declare an op that acts on each element, after broadcasting; give `partials` next.
 
     * `domain`: (lowest, highest) value of the argument, or a dict of them by name; where laws are tested.
-    * `kinks`: values at which the derivative jumps; the docstring says which value is taken there.
+    * `kinks`: values at which the derivative jumps, or a function of the raw arrays that is zero there; the docstring
+      says which value is taken.
+    * `real`: takes no complex numbers.
     * `singular`: a partial can be infinite or NaN where the value is not: a zero cotangent then gives zero.
     * `symbol`: the Python operator that computes the same on arrays.
     """
@@ -43,7 +45,8 @@ def linear(body: Body | None = None, /, **words: Any) -> Any:
     """Declare an op that is linear in its arrays taken together; give `adjoint` next.
 
     `laws` gives arguments for the tests: a function of a `Draw` (see `tapegrad.testing`) that returns arrays, and
-    last a dict of parameters if there are any.
+    last a dict of parameters if there are any; for an op that is not public and cannot be called by itself, a text that
+    says where it is tested.
     """
     return _declare("linear", body, words)
 

@@ -118,7 +118,7 @@ def entry_source(op: Op) -> str:
     if op.outputs:
         lines += [f"    return outputs(OP, y, ({raws},), ({nodes},), ({_keywords(op, values=True)}), V0)"]
         return "\n".join(lines) + "\n"
-    lines += ["    out = Tensor()", "    out.raw = y"]
+    lines += ["    out = Tensor()", "    out.raw = y", "    out.like = None"]
     watched = [i for i, a in enumerate(op.arrays) if op.kind != "constant" and a in op.differentiable]
     if not watched:
         return "\n".join([*lines, "    out.node = None", "    return out"]) + "\n"
@@ -143,7 +143,7 @@ def entry_source(op: Op) -> str:
 
 
 def _parameters(op: Op) -> str:
-    parts = [*op.arrays, "/"]
+    parts = [*op.arrays, "/"] if op.arrays else []
     keyword = False
     for p in op.params:
         if p.keyword_only and not keyword:
@@ -265,6 +265,7 @@ def _record_one(op: Op, i: int) -> list[str]:
         if len(op.arrays) == 1:  # the output has the argument's shape: only the dtype can matter
             test = f"(kind{i} is ndarray and ((d := raw{i}.dtype) is F32 or d is F64)) or kind{i} is f32 or kind{i} is f64"
             test = f"({test}) and type(y) is kind{i}"
+            lines += [f"    out.like = {op.arrays[i]}.like"]
         else:
             test = _fast(f"raw{i}", "y", f"kind{i}", "type(y)")
         lines += _choice(op, test, (i,), "    ")
@@ -296,11 +297,20 @@ def _record_two(op: Op, i: int, j: int) -> list[str]:
             lines += _saving(op, watched, "        ")
         if test == "p is None":
             lines += ["        p = q", "        q = None"]
-    lines += ["    else:"]
     if op.kind == "elementwise":
-        lines += _choice(op, _fast(f"raw{i}", f"raw{j}", f"kind{i}", f"kind{j}"), (i, j), "        ")
+        a, b = op.arrays[i], op.arrays[j]
+        lines += [
+            f"    elif (like := {a}.like) is not None and like is {b}.like:",
+            *_saving(op, (i, j), "        "),
+            "        out.like = like",
+            f"    elif {_fast(f'raw{i}', f'raw{j}', f'kind{i}', f'kind{j}')}:",
+            *_saving(op, (i, j), "        "),
+            f"        out.like = {b}.like = {a}.like = {a}.like or {b}.like or object()",
+            "    else:",
+            *_saving(op, (i, j), "        ", general=True),
+        ]
     else:
-        lines += _saving(op, (i, j), "        ")
+        lines += ["    else:", *_saving(op, (i, j), "        ")]
     return [*lines, "    n.p = p", "    n.q = q"]
 
 

@@ -84,7 +84,9 @@ class Op:
         kind: str,
         *,
         domain: Any = None,
-        kinks: tuple[float, ...] = (),
+        kinks: tuple[float, ...] | Callable[..., Any] = (),
+        real: bool = False,
+        observe: Callable[..., Any] | None = None,
         singular: bool = False,
         symbol: str | None = None,
         variadic: bool = False,
@@ -93,7 +95,7 @@ class Op:
         outputs: tuple[str, ...] = (),
         accumulates: bool = False,
         public: bool = True,
-        laws: Callable[[Any], tuple[Any, ...]] | None = None,
+        laws: Callable[[Any], tuple[Any, ...]] | str | None = None,
         tolerance: float = 1.0,
         order: int = 2,
     ) -> None:
@@ -106,6 +108,10 @@ class Op:
         self.kind = kind
         self.domain = domain
         self.kinks = kinks
+        #: Takes no complex numbers.
+        self.real = real
+        #: What of several outputs is unique: ``(F, *outputs)``; the laws look at that.
+        self.observe = observe
         self.singular = singular
         self.symbol = symbol
         self.variadic = variadic
@@ -267,7 +273,19 @@ def _signature(op: Op) -> tuple[tuple[str, ...], tuple[Param, ...]]:
 
 def _check_laws(op: Op) -> None:
     """Refuse an op that nobody could test."""
+    domain = op.domain if isinstance(op.domain, dict) else dict.fromkeys(op.arrays, op.domain)
+    for name, pair in domain.items():
+        if name not in op.arrays:
+            raise DeclarationError(f"{op.name}: domain of {name!r}: the arrays are {', '.join(op.arrays)}")
+        if pair is not None and not (len(pair) == 2 and pair[0] < pair[1]):
+            raise DeclarationError(f"{op.name}: the domain of {name} is (lowest, highest), got {pair!r}")
+    if isinstance(op.laws, str):
+        if op.public:
+            raise DeclarationError(f"{op.name}: laws={op.laws!r} says where an op that is not public is tested")
+        return
     if op.laws is not None:
+        if not isinstance(op.laws, FunctionType) or len(argument_names(op.laws.__code__)) != 1:
+            raise DeclarationError(f"{op.name}: laws is a function of a Draw, got {op.laws!r}")
         return
     required = [p.name for p in op.params if p.default is Param.REQUIRED]
     if op.kind != "elementwise" or required:

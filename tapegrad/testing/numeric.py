@@ -1,0 +1,151 @@
+"""Whether a claimed derivative is the derivative, found from values alone.
+
+It is the *discrepancy* between difference and claim that is extrapolated to step 0, so that a right claim tends to 0
+and the rounding of the step cancels; the finest step that still decides has to agree with the best one.  An answer
+that is not certain is `UNRESOLVED`, never a pass.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Values = Callable[[Sequence[Any]], Sequence[Any]]
+
+LEVELS = 12
+QUICK = (3, 4)  # of steps 4**-k: enough for a smooth function with a right derivative
+OK, WRONG, UNRESOLVED = "ok", "wrong", "unresolved"
+
+
+@final
+class Verdict:
+    """`state`; `error` is the discrepancy along the direction, `bound` how sure that is, `scale` what would be 100 %."""
+
+    __slots__ = ("bound", "claimed", "error", "scale", "state")
+
+    def __init__(self, state: str, error: float, bound: float, scale: float, claimed: float) -> None:
+        self.state = state
+        self.error = error
+        self.bound = bound
+        self.scale = scale
+        self.claimed = claimed
+
+    def __str__(self) -> str:
+        return (
+            f"claimed {self.claimed:.10g}, numeric {self.claimed + self.error:.10g} +- {self.bound:.1e} "
+            f"({self.state}; {abs(self.error) / (self.scale or 1):.1e} of the scale)"
+        )
+
+
+def dot(a: Sequence[Any], b: Sequence[Any]) -> float:
+    """The real inner product of lists of arrays: Re(conj(a) b), summed in double precision."""
+    total = 0.0
+    for x, y in zip(a, b, strict=True):
+        if x.size:
+            u, v = _wide(x), _wide(y)
+            total += float(np.sum(u.real * v.real) + (np.sum(u.imag * v.imag) if u.dtype.kind == "c" else 0.0))
+    return total
+
+
+def size_of(a: Sequence[Any], b: Sequence[Any]) -> float:
+    """The sum of all products' absolute values: what rounding of `dot` is relative to."""
+    return float(sum(np.sum(np.abs(_wide(x)) * np.abs(_wide(y))) for x, y in zip(a, b, strict=True)))
+
+
+def _wide(x: Any) -> Any:
+    return x if x.dtype.kind == "c" else np.asarray(x, np.float64)
+
+
+@final
+class _Line:
+    """The function along one direction, projected on a cotangent."""
+
+    def __init__(self, f: Values, xs: Sequence[Any], us: Sequence[Any], gs: Sequence[Any], grads: Sequence[Any]) -> None:
+        self.f, self.xs, self.us, self.gs, self.grads = f, xs, us, gs, grads
+        self.claimed = dot(grads, us)
+        self.moved = 0.0  # the largest slope seen
+        self.seen: dict[int, tuple[float, float]] = {}
+
+    def at(self, k: int) -> tuple[float, float]:
+        """Discrepancy and its noise at step 4**-k."""
+        if k in self.seen:
+            return self.seen[k]
+        h = 4.0**-k
+        up = [x + h * u for x, u in zip(self.xs, self.us, strict=True)]
+        down = [x - h * u for x, u in zip(self.xs, self.us, strict=True)]
+        above, below = self.f(up), self.f(down)
+        difference = dot(self.gs, [_wide(a) - _wide(b) for a, b in zip(above, below, strict=True)])
+        step = dot(self.grads, [a - b for a, b in zip(up, down, strict=True)])
+        noise = sum(
+            _eps(y) * float(np.sum(np.abs(g) * (np.abs(_wide(y)) + min(1.0, float(np.max(np.abs(_wide(y)), initial=0.0))))))
+            for g, y in zip(self.gs, above, strict=True)
+        )
+        self.moved = max(self.moved, abs(difference) / (2 * h)) if np.isfinite(difference) else self.moved
+        self.seen[k] = (difference - step) / (2 * h), noise / h
+        return self.seen[k]
+
+    @property
+    def scale(self) -> float:
+        return size_of(self.grads, self.us) + self.moved
+
+
+def _eps(y: Any) -> float:
+    return float(np.finfo(y.dtype).eps) if y.dtype.kind in "fc" else 1e-16
+
+
+def compare(f: Values, xs: Sequence[Any], us: Sequence[Any], gs: Sequence[Any], grads: Sequence[Any]) -> Verdict:
+    """Whether <grads, us> is the derivative of <gs, f(xs)> along `us`; the steps are us, us/4, ... both ways."""
+    with np.errstate(all="ignore"):
+        line = _Line(f, xs, us, gs, grads)
+        if not np.isfinite(line.claimed):
+            return Verdict(WRONG, np.nan, 0.0, 0.0, line.claimed)
+        coarse, fine = (line.at(k) for k in QUICK)
+        error, bound = (16 * fine[0] - coarse[0]) / 15, 2 * fine[1]
+        if abs(error) <= 1e-8 * line.scale + 10 * bound and (bound <= 1e-4 * line.scale or error == 0):
+            return Verdict(OK, error, bound, line.scale, line.claimed)
+        return _ladder(line)
+
+
+def _ladder(line: _Line) -> Verdict:
+    seen = [line.at(k) for k in range(LEVELS)]
+    errors = np.array([e for e, _ in seen])
+    h = 4.0 ** -np.arange(LEVELS)
+    usable = np.isfinite(errors)
+    errors = np.where(usable, errors, 0.0)
+    tail = np.abs(np.diff(errors[-3:])).max()  # the measured scatter: what rounding does at the finest steps
+    noise = np.maximum([n for _, n in seen], tail * h[-1] / h)
+    scale = line.scale
+    found, bound = _extrapolated(errors, noise, usable)
+    if not np.isfinite(bound):
+        return Verdict(UNRESOLVED, found, bound, scale, line.claimed)
+    decisive = max(abs(found), 1e-3 * scale)
+    deciding = [k for k in range(LEVELS) if usable[k] and 10 * noise[k] <= decisive]
+    agrees = bool(deciding) and abs(errors[deciding[-1]] - found) <= 0.5 * decisive
+    fits = abs(found) <= 30 * bound + 1e-8 * scale
+    if fits and ((bound <= 1e-3 * scale and agrees) or not scale):
+        state = OK
+    elif not fits and agrees and bound <= 0.03 * max(abs(found), line.moved):
+        state = WRONG
+    else:
+        state = UNRESOLVED
+    return Verdict(state, found, bound, scale, line.claimed)
+
+
+def _extrapolated(errors: Any, noise: Any, usable: Any) -> tuple[float, float]:
+    """The best estimate at step 0, and its error: the spread to both neighbours, and noise."""
+    best = (0.0, np.inf)
+    table = errors
+    for order in (2, 4, 6):
+        for k in range(1, len(table) - 1):
+            if usable[k - 1 : k + order // 2 + 1].all():
+                spread = max(abs(table[k] - table[k - 1]), abs(table[k] - table[k + 1]))
+                bound = spread + 2 * noise[k + order // 2 - 1]
+                if bound < best[1]:
+                    best = (float(table[k]), float(bound))
+        factor = 4.0**order
+        table = (factor * table[1:] - table[:-1]) / (factor - 1)
+    return best
