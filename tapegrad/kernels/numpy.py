@@ -57,7 +57,6 @@ from numpy import (  # noqa: F401  re-exported: these are kernels
     logical_not,
     logical_or,
     logical_xor,
-    matmul,
     maximum,
     minimum,
     moveaxis,
@@ -87,6 +86,15 @@ from numpy import (  # noqa: F401  re-exported: these are kernels
 from numpy import abs as abs  # noqa: A004, PLC0414
 from numpy import pow as pow  # noqa: A004, PLC0414
 from numpy import round as round  # noqa: A004, PLC0414
+
+from tapegrad.kernels.numpy_scatter import (  # noqa: F401  kernels too
+    is_basic,
+    put_add,
+    put_add_later,
+    put_along_axis_add,
+    take_add,
+    take_add_later,
+)
 
 _HALVES = frozenset(["float16", "bfloat16"])
 
@@ -200,6 +208,8 @@ def cumulative_prod(x: Any, *, axis: Any = None, dtype: Any = None, include_init
 
 def norm2(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """sqrt(sum(abs(x)**2)), scaled by the largest element where squares would overflow or vanish."""
+    if x.dtype.itemsize == 2 and x.dtype.name in _HALVES:
+        return norm2(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype)
     size = np.abs(x)
     with np.errstate(over="ignore", under="ignore"):
         y = np.sqrt(sum(size * size, axis=axis, keepdims=True))
@@ -364,82 +374,12 @@ def getitem(x: Any, index: Any) -> Any:
     return x[index]
 
 
-def is_basic(index: Any) -> bool:
-    """Whether an index picks every element at most once: integers, slices, `...`, None."""
-    for i in index if type(index) is tuple else (index,):
-        if type(i) is not int and type(i) is not slice and i is not None and i is not Ellipsis:
-            return False
-    return True
-
-
-def add_at(buffer: Any, index: Any, g: Any) -> None:
-    """`buffer[index] += g` in place, adding up where an element is picked more than once."""
-    if is_basic(index):
-        buffer[index] += g
-    else:
-        np.add.at(buffer, index, g)
-
-
-class Scatter:
-    """A cotangent that is zero but at an index: added in place into a buffer, or made dense."""
-
-    __slots__ = ("g", "index", "shape")
-
-    def __init__(self, g: Any, index: Any, shape: tuple[int, ...]) -> None:
-        self.g = g
-        self.index = index
-        self.shape = shape
-
-    def add_to(self, buffer: Any) -> None:
-        add_at(buffer, self.index, self.g)
-
-    def dense(self) -> Any:
-        return put_add(self.g, self.index, self.shape)
-
-
-def put_add(g: Any, index: Any, shape: tuple[int, ...]) -> Any:
-    """Zeros of this shape, with `g` added at the index."""
-    out = np.zeros(shape, g.dtype)
-    if is_basic(index):
-        out[index] = g
-    else:
-        np.add.at(out, index, g)
-    return out if shape else out[()]
-
-
-def put_add_later(g: Any, index: Any, shape: tuple[int, ...]) -> Any:
-    return Scatter(g, index, shape) if shape else put_add(g, index, shape)
-
-
-def take_add_later(g: Any, indices: Any, shape: tuple[int, ...], axis: int) -> Any:
-    return Scatter(g, (*(slice(None),) * axis, indices), shape)
-
-
-def put_along_axis_add(g: Any, indices: Any, shape: tuple[int, ...], axis: int) -> Any:
-    """Zeros of this shape, with `g` added where `take_along_axis` would take."""
-    out = np.zeros(shape, g.dtype)
-    np.add.at(out, _along(indices, g.shape, shape, axis), g)
-    return out
-
-
 def take(x: Any, indices: Any, *, axis: int | None = None) -> Any:
     return np.take(x, indices, axis=axis)
 
 
-def take_add(g: Any, indices: Any, shape: tuple[int, ...], axis: int) -> Any:
-    """Zeros of this shape, with `g` added where `take` would take."""
-    return put_add(g, (*(slice(None),) * axis, indices), shape)
-
-
 def take_along_axis(x: Any, indices: Any, *, axis: int = -1) -> Any:
     return np.take_along_axis(x, indices, axis=axis)
-
-
-def _along(indices: Any, full: tuple[int, ...], shape: tuple[int, ...], axis: int) -> tuple[Any, ...]:
-    axis %= len(shape)
-    grid: list[Any] = list(np.ogrid[tuple(slice(n) for n in full)])
-    grid[axis] = np.broadcast_to(indices, full)
-    return tuple(grid)
 
 
 # -- sorting -----------------------------------------------------------------------------------------
@@ -469,17 +409,30 @@ def contract(arrays: Any, equation: str) -> Any:
     return np.einsum(equation, *arrays, optimize=len(arrays) > 1)
 
 
+def matmul(x1: Any, x2: Any) -> Any:
+    """The matrix product; NumPy's own gives float32 for bfloat16."""
+    y = np.matmul(x1, x2)
+    return y if y.dtype is x1.dtype else y.astype(np.result_type(x1, x2), copy=False)
+
+
+def _supported(x: Any) -> Any:
+    """NumPy refuses float16 here, and takes bfloat16 as float64: it is refused too."""
+    if x.dtype.kind == "V":
+        raise TypeError(f"array type {x.dtype} is unsupported in linalg")
+    return x
+
+
 def solve(a: Any, b: Any) -> Any:
     """x with a @ x = b; `b` is a vector only if it has one axis."""
-    return np.linalg.solve(a, b)
+    return np.linalg.solve(_supported(a), _supported(b))
 
 
 def cholesky(x: Any, *, upper: bool = False) -> Any:
-    return np.linalg.cholesky(x, upper=upper)
+    return np.linalg.cholesky(_supported(x), upper=upper)
 
 
 def eigh(x: Any) -> Any:
-    return tuple(np.linalg.eigh(x))
+    return tuple(np.linalg.eigh(_supported(x)))
 
 
 def searchsorted(x1: Any, x2: Any, *, side: Any = "left", sorter: Any = None) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tapegrad.errors import ArgumentError
 from tapegrad.kernels.batched import Batched
-from tapegrad.kernels.numpy import is_basic
+from tapegrad.kernels.numpy_scatter import is_basic
 from tapegrad.registry import linear, no_derivative
 from tapegrad.registry.batching import full_batch, shifted
 

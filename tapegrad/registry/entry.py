@@ -108,6 +108,7 @@ def entry_source(op: Op) -> str:
     if op.variadic:
         lines += [f"    raws, nodes = unpack_all(OP, {op.arrays[0]!r}, {op.arrays[0]})"]
     else:
+        lines += _fast_lane(op)
         for i, a in enumerate(op.arrays):
             lines += _unpacking(op, i, a)
     raws, nodes = _raws(op), _nodes(op)
@@ -128,18 +129,46 @@ def entry_source(op: Op) -> str:
         lines += _record_one(op, watched[0])
     else:
         lines += _record_two(op, *watched)
-    lines += [
-        "    n.seq = seq = tick()",
-        "    n.owners = owners",
-        "    n.grad = None",
-        "    n.mark = None",
-        "    owners.keep(n)",
-        f"    if not seq & {TIDY_EVERY - 1}:",
-        "        owners.tidy()",
-        "    out.node = n",
-        "    return out",
+    return "\n".join([*lines, *_finish("    ")]) + "\n"
+
+
+def _finish(indent: str) -> list[str]:
+    """What is the same for every node, and the end of the function."""
+    return [
+        f"{indent}n.seq = seq = tick()",
+        f"{indent}n.owners = owners",
+        f"{indent}n.grad = None",
+        f"{indent}n.mark = None",
+        f"{indent}owners.keep(n)",
+        f"{indent}if not seq & {TIDY_EVERY - 1}:",
+        f"{indent}    owners.tidy()",
+        f"{indent}out.node = n",
+        f"{indent}return out",
     ]
-    return "\n".join(lines) + "\n"
+
+
+def _fast_lane(op: Op) -> list[str]:
+    """Two tensors that are known to agree, watched by just the active tapes: nothing is left to decide."""
+    if op.kind != "elementwise" or not op.symbol or len(op.differentiable) != 2:
+        return []
+    a, b = op.arrays
+    return [
+        f"    if type({a}) is Tensor and type({b}) is Tensor and (like := {a}.like) is not None and like is {b}.like:",
+        f"        p = {a}.node",
+        f"        q = {b}.node",
+        "        owners = state.active",
+        "        if p is not None and q is not None and p.owners is owners and q.owners is owners:",
+        f"            raw0 = {a}.raw",
+        f"            raw1 = {b}.raw",
+        "            out = Tensor()",
+        f"            out.raw = y = raw0 {op.symbol} raw1",
+        "            out.like = like",
+        "            n = Node()",
+        *_saving(op, (0, 1), "            "),
+        "            n.p = p",
+        "            n.q = q",
+        *_finish("            "),
+    ]
 
 
 def _parameters(op: Op) -> str:
@@ -209,8 +238,8 @@ def _computing(op: Op) -> list[str]:
             *_failing("raws"),
         ]
     count = len(op.arrays)
-    if not count:
-        return ["    try:", f"        y = dispatch(OP, (){_keywords(op)})", *_failing("()")]
+    if not count:  # the body, not the kernel: it is the body that knows the default dtype
+        return ["    try:", f"        y = BODY(space_of(()){_keywords(op)})", *_failing("()")]
     args = _raws(op) + _keywords(op)
     if op.symbol:
         expression = f"raw0 {op.symbol} raw1" if count == 2 else f"{op.symbol}raw0"
@@ -300,9 +329,6 @@ def _record_two(op: Op, i: int, j: int) -> list[str]:
     if op.kind == "elementwise":
         a, b = op.arrays[i], op.arrays[j]
         lines += [
-            f"    elif (like := {a}.like) is not None and like is {b}.like:",
-            *_saving(op, (i, j), "        "),
-            "        out.like = like",
             f"    elif {_fast(f'raw{i}', f'raw{j}', f'kind{i}', f'kind{j}')}:",
             *_saving(op, (i, j), "        "),
             f"        out.like = {b}.like = {a}.like = {a}.like or {b}.like or object()",

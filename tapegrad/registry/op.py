@@ -15,6 +15,17 @@ if TYPE_CHECKING:
 #: All ops by name.
 OPS: dict[str, Op] = {}
 
+#: Called with every op that is declared.
+_FOLLOWERS: list[Callable[[Op], None]] = []
+
+
+def follow(learn: Callable[[Op], None]) -> None:
+    """Call this with every op, those declared so far and those to come."""
+    _FOLLOWERS.append(learn)
+    for op in OPS.values():
+        learn(op)
+
+
 _VARARGS = 0x04
 #: Names that a compiled entry uses for itself.
 _LOCALS = frozenset(["d", "g", "n", "out", "owners", "p", "q", "seq", "y", "F", "xp", "t"])
@@ -137,6 +148,8 @@ class Op:
             raise DeclarationError(f"there is an op {self.name} already, in {OPS[self.name].body.__module__}")
         _check_laws(self)
         OPS[self.name] = self
+        for learn in _FOLLOWERS:
+            learn(self)
 
     def __call__(self, *args: Any, **params: Any) -> Any:
         return self.entry(*args, **params)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tapegrad.errors import ArgumentError
-from tapegrad.registry.op import OPS
+from tapegrad.registry.op import Op, follow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class Space:
     """The ops on raw values of one kernel set: a kernel where the set has one, else the op's own body.
 
-    Where kernel sets meet in one call, the one of higher rank computes.
+    Where kernel sets meet in one call, the one of higher rank computes.  The functions are plain attributes: a
+    `__getattr__` here would keep Python from specialising `F.name` (measured: 60 ns more each).
     """
 
     def __init__(self, name: str, rank: int, kernels: Any) -> None:
@@ -25,16 +26,16 @@ class Space:
         self.rank = rank
         self.kernels = kernels
         #: The same, with scatters put off: the engine adds them in place into buffers of its own.
-        self.deferring = self
+        self.deferring: Any = self
+        for key, kernel in vars(kernels).items():
+            if not key.startswith("_") and callable(kernel):
+                setattr(self, key, kernel)
+        follow(self.learn)
 
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self.kernels, name, None)
-        if found is None:
-            if name.startswith("__") or name not in OPS:
-                raise AttributeError(f"the {self.space_name} kernels have no {name}, and it is no op")
-            found = partial(OPS[name].body, self)
-        setattr(self, name, found)
-        return found
+    def learn(self, op: Op) -> None:
+        """Take in an op as it is declared."""
+        if not hasattr(self.kernels, op.name):
+            setattr(self, op.name, partial(op.body, self))
 
     def __repr__(self) -> str:
         return f"<{self.space_name} kernels>"
@@ -44,13 +45,15 @@ class Space:
 class Ops:
     """The ops on Tensors: a rule that runs in it is recorded."""
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        op = OPS.get(name)
-        if op is None:
-            raise AttributeError(f"there is no op {name}")
-        found = op.entry
-        setattr(self, name, found)
-        return found
+    def __init__(self) -> None:
+        follow(self.learn)
+
+    def learn(self, op: Op) -> None:
+        setattr(self, op.name, op.entry)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Callable[..., Any]: ...
 
     def __repr__(self) -> str:
         return "<recorded ops>"

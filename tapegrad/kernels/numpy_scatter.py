@@ -1,0 +1,132 @@
+"""Adding values at an index, where an element may be picked more than once: the adjoints of indexing."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+#: Up to so many occurrences of one row, a pass for each occurrence beats adding up sorted runs.
+_PASSES = 12
+
+
+def is_basic(index: Any) -> bool:
+    """Whether an index picks every element at most once: integers, slices, `...`, None."""
+    for i in index if type(index) is tuple else (index,):
+        if type(i) is not int and type(i) is not slice and i is not None and i is not Ellipsis:
+            return False
+    return True
+
+
+def add_at(buffer: Any, index: Any, g: Any) -> None:
+    """`buffer[index] += g` in place, adding up where an element is picked more than once."""
+    if is_basic(index):
+        view = buffer[index]
+        if type(view) is np.ndarray:
+            view += g
+        else:
+            buffer[index] = view + g
+    else:
+        _add_picked(buffer, index, g)
+
+
+def _add_picked(buffer: Any, index: Any, g: Any) -> None:
+    """The same for an index with arrays: whole rows where it can be seen as rows, NumPy's `add.at` elsewhere."""
+    parts = index if type(index) is tuple else (index,)
+    kinds = [p.dtype.kind if type(p) is np.ndarray else "" for p in parts]
+    if kinds == ["b"]:
+        buffer[parts[0]] += g  # a mask picks nothing twice
+    elif all(k in ("i", "u") and k for k in kinds) and buffer.flags.c_contiguous:
+        lengths = buffer.shape[: len(parts)]
+        try:
+            flat = np.ravel_multi_index(_wrapped(parts, lengths), lengths) if len(parts) > 1 else parts[0]
+        except ValueError:  # out of range, or shapes that do not fit: let NumPy say it
+            np.add.at(buffer, index, g)
+            return
+        rest = buffer.shape[len(parts) :]
+        rows = buffer.reshape(math.prod(lengths), math.prod(rest))
+        add_rows(rows, flat.reshape(-1), np.broadcast_to(g, (*flat.shape, *rest)).reshape(-1, rows.shape[1]))
+    else:
+        np.add.at(buffer, index, g)
+
+
+def _wrapped(parts: Any, lengths: tuple[int, ...]) -> tuple[Any, ...]:
+    """Index arrays of one shape, with negative ones counted from the start."""
+    return np.broadcast_arrays(*(np.where(p < 0, p + n, p) for p, n in zip(parts, lengths, strict=True)))
+
+
+def add_rows(out: Any, ids: Any, rows: Any) -> None:
+    """`out[ids] += rows` for 1-d integer `ids`, which may repeat; ten times as fast as `np.add.at`.
+
+    The first occurrence of every id is added in one pass, the second in another, and so on; what is repeated more
+    often than a few times is added up in sorted runs.
+    """
+    if not len(ids):
+        return
+    order = np.argsort(ids, kind="stable")
+    placed = ids[order]
+    starts = np.flatnonzero(np.concatenate(([True], placed[1:] != placed[:-1])))
+    counts = np.diff(np.append(starts, len(placed)))
+    often = counts > _PASSES
+    if often.any():
+        many = np.repeat(often, counts)
+        sorted_rows = rows[order[many]]
+        sums = np.add.reduceat(sorted_rows, np.cumsum(counts[often]) - counts[often], axis=0)
+        out[placed[starts[often]]] += sums
+        starts, counts = starts[~often], counts[~often]
+    while len(starts):
+        at = order[starts]
+        out[ids[at]] += rows[at]
+        more = counts > 1
+        starts, counts = starts[more] + 1, counts[more] - 1
+
+
+class Scatter:
+    """A cotangent that is zero but at an index: added in place into a buffer, or made dense."""
+
+    __slots__ = ("g", "index", "shape")
+
+    def __init__(self, g: Any, index: Any, shape: tuple[int, ...]) -> None:
+        self.g = g
+        self.index = index
+        self.shape = shape
+
+    def add_to(self, buffer: Any) -> None:
+        add_at(buffer, self.index, self.g)
+
+    def dense(self) -> Any:
+        return put_add(self.g, self.index, self.shape)
+
+
+def put_add(g: Any, index: Any, shape: tuple[int, ...]) -> Any:
+    """Zeros of this shape, with `g` added at the index."""
+    out = np.zeros(shape, g.dtype)
+    if is_basic(index):
+        out[index] = g
+    else:
+        _add_picked(out, index, g)
+    return out if shape else out[()]
+
+
+def put_add_later(g: Any, index: Any, shape: tuple[int, ...]) -> Any:
+    return Scatter(g, index, shape) if shape else put_add(g, index, shape)
+
+
+def take_add(g: Any, indices: Any, shape: tuple[int, ...], axis: int) -> Any:
+    """Zeros of this shape, with `g` added where `take` would take."""
+    return put_add(g, (*(slice(None),) * axis, indices), shape)
+
+
+def take_add_later(g: Any, indices: Any, shape: tuple[int, ...], axis: int) -> Any:
+    return Scatter(g, (*(slice(None),) * axis, indices), shape)
+
+
+def put_along_axis_add(g: Any, indices: Any, shape: tuple[int, ...], axis: int) -> Any:
+    """Zeros of this shape, with `g` added where `take_along_axis` would take."""
+    out = np.zeros(shape, g.dtype)
+    axis %= len(shape)
+    grid: list[Any] = list(np.ogrid[tuple(slice(n) for n in g.shape)])
+    grid[axis] = np.broadcast_to(indices, g.shape)
+    _add_picked(out, tuple(grid), g)
+    return out
