@@ -73,8 +73,12 @@ def plain_index(key: Any) -> Any:
     return key
 
 
+_getitem = OPS["getitem"].entry
+
+
 def getitem(self: Tensor, key: Any) -> Any:
-    return OPS["getitem"].entry(self, plain_index(key))
+    """`self[key]`, for every kind of index that NumPy has."""
+    return _getitem(self, key if type(key) is int else plain_index(key))
 
 
 def scalar(self: Tensor, what: str) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from tapegrad.core.node import Node, tick
 from tapegrad.core.recorder import TIDY_EVERY, state
 from tapegrad.core.tensor import Tensor
-from tapegrad.registry.op import OPS, Op, Param
+from tapegrad.registry.op import OPS, Op, Param, Spec
 from tapegrad.registry.space import BUILTIN, NUMPY, SCALARS, F, space_of
 
 if TYPE_CHECKING:
@@ -89,7 +89,10 @@ def _environment(op: Op) -> dict[str, Any]:
         "failed": call.failed,
         "lift": batching.lift,
         "outputs": call.outputs,
-        "Spec": rules.spec_of,
+        "Spec": Spec,
+        "spec_of": rules.spec_of,
+        "shape_of": rules.shape_of,
+        "dtype_of": rules.dtype_of,
     }
     if op.kind not in ("composite", "constant"):
         env.update({f"V{i}": v for i, v in enumerate(rules.variants(op))})
@@ -372,19 +375,25 @@ def _saving(op: Op, watched: tuple[int, ...] | None, indent: str, *, general: bo
     from tapegrad.registry import rules
 
     index, variant = rules.variant_for(op, watched, general)
-    values = []
+    lines, values = [], []
     for name in variant.saved:
-        base, _, what = name.partition(".")
-        if base in op.arrays:
-            x = "raws" if op.variadic else f"raw{op.arrays.index(base)}"
-            values.append(f"Spec({x})" if what else x)
+        base, _, spec = name.partition(".")
+        raw = "raws" if op.variadic else "y" if base == "y" else f"raw{op.arrays.index(base)}" if base in op.arrays else base
+        if not spec:
+            values.append(raw)
+        elif op.variadic and base != "y":
+            values.append("tuple(map(spec_of, raws))")
         else:
-            values.append("Spec(y)" if name == "y.spec" else base)
-    lines = [f"{indent}n.op = V{index}"]
+            made = f"spec_{base}"
+            lines += [f"{indent}{made} = Spec()", f"{indent}{made}.shape = {raw}.shape", f"{indent}{made}.dtype = {raw}.dtype"]
+            values.append(made)
+    lines += [f"{indent}n.op = V{index}"]
     if general:
-        kept = "raws" if op.variadic else _raws(op)
+        shapes = ["y.shape", "y.dtype"]
+        for i in watched or variant.watched:
+            shapes += [f"shape_of(raw{i})", f"dtype_of(raw{i})"] if watched is None else [f"raw{i}.shape", f"raw{i}.dtype"]
         s = "(" + "".join(f"{v}, " for v in values) + ")"
-        return [*lines, f"{indent}n.s = {s}", f"{indent}n.t = (Spec(y), {', '.join(f'Spec({x})' for x in kept.split(', '))})"]
+        return [*lines, f"{indent}n.s = {s}", f"{indent}n.t = ({', '.join(shapes)})"]
     if len(values) > 2:
         return [*lines, f"{indent}n.s = ({', '.join(values)})", f"{indent}n.t = None"]
     values += ["None"] * (2 - len(values))

@@ -65,11 +65,11 @@ def _pointwise(variant: Variant, node: Node, given: dict[str, Any], saved: dict[
             parts.append(t if type(partial) in (int, float) and partial == 1 else t * partial)
     total = _total(parts)
     if variant.general:
-        y = node.t[0]
-        if total.shape != y.shape:
-            total = F.broadcast_to(total, y.shape)
-        if total.dtype != y.dtype:
-            total = F.astype(total, y.dtype)
+        shape, dtype = node.t[:2]
+        if total.shape != shape:
+            total = F.broadcast_to(total, shape)
+        if total.dtype != dtype:
+            total = F.astype(total, dtype)
     return total
 
 

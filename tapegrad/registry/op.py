@@ -38,9 +38,8 @@ class Spec:
 
     __slots__ = ("dtype", "shape")
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
-        self.shape = shape
-        self.dtype = dtype
+    shape: tuple[int, ...]
+    dtype: Any
 
     @property
     def ndim(self) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, final
 
 from tapegrad.core.node import Recorded, parents, receive
-from tapegrad.core.tensor import Tensor, linked, tensor
+from tapegrad.core.tensor import PLAIN, Tensor, linked, tensor
 from tapegrad.registry.op import Op, Spec, names_of, no_derivative
 from tapegrad.registry.several import filled, picked
 from tapegrad.registry.space import F as RECORDED
@@ -21,13 +21,22 @@ if TYPE_CHECKING:
     from tapegrad.core.node import Node
 
 
-def spec_of(raw: Any) -> Any:
-    """Shape and dtype of a raw array; a Python scalar's shape is () and its dtype None."""
-    if type(raw) in (int, float, complex, bool):
-        return Spec((), None)
-    if type(raw) in (tuple, list):
-        return tuple(spec_of(r) for r in raw)
-    return Spec(raw.shape, raw.dtype)
+def spec_of(raw: Any) -> Spec:
+    """Shape and dtype of a raw array."""
+    spec = Spec()
+    spec.shape = raw.shape
+    spec.dtype = raw.dtype
+    return spec
+
+
+def shape_of(raw: Any) -> tuple[int, ...]:
+    """The shape of a raw array or a Python scalar."""
+    return () if type(raw) in PLAIN else raw.shape
+
+
+def dtype_of(raw: Any) -> Any:
+    """The dtype of a raw array; None for a Python scalar, which is never watched."""
+    return None if type(raw) in PLAIN else raw.dtype
 
 
 @final
@@ -241,7 +250,8 @@ def _partial(variant: Variant, a: str, i: int, recorded: bool) -> tuple[str, boo
     else:
         partial = repr(rule)
     if variant.general:
-        return f"fit(g, {partial}, node.t[{i + 1}], {op.singular})", False
+        k = 2 + 2 * variant.watched.index(i)
+        return f"fit(g, {partial}, node.t[{k}], node.t[{k + 1}], {op.singular})", False
     if partial == "1":
         return "g", False
     if partial == "-1":
@@ -279,7 +289,7 @@ def linked_output(raw: Any, node: Node) -> Any:
     return linked(raw, node)
 
 
-def fit(g: Any, partial: Any, spec: Spec, singular: bool) -> Any:
+def fit(g: Any, partial: Any, shape: tuple[int, ...], dtype: Any, singular: bool) -> Any:
     """`g` times the conjugate partial, as the cotangent of an argument of this shape and dtype.
 
     Conjugate: cotangents are those of the conjugate Wirtinger derivative, df/dRe + i df/dIm for a real f.
@@ -294,13 +304,13 @@ def fit(g: Any, partial: Any, spec: Spec, singular: bool) -> Any:
         c = g
     else:
         c = g * partial
-    if c.shape != spec.shape:
-        c = F.sum_to(c, spec.shape)
-    if c.dtype != spec.dtype:
-        if c.dtype.kind == "c" and spec.dtype.kind != "c":
+    if c.shape != shape:
+        c = F.sum_to(c, shape)
+    if c.dtype is not dtype and c.dtype != dtype:
+        if c.dtype.kind == "c" and dtype.kind != "c":
             c = F.real(c)
-        if c.dtype != spec.dtype:
-            c = F.astype(c, spec.dtype)
+        if c.dtype != dtype:
+            c = F.astype(c, dtype)
     return c
 
 
