@@ -40,7 +40,8 @@ def _add_picked(buffer: Any, index: Any, g: Any) -> None:
     elif all(k in ("i", "u") and k for k in kinds) and buffer.flags.c_contiguous:
         lengths = buffer.shape[: len(parts)]
         try:
-            flat = np.ravel_multi_index(_wrapped(parts, lengths), lengths) if len(parts) > 1 else parts[0]
+            wrapped = _wrapped(parts, lengths)
+            flat = np.ravel_multi_index(wrapped, lengths) if len(parts) > 1 else wrapped[0]
         except ValueError:  # out of range, or shapes that do not fit: let NumPy say it
             np.add.at(buffer, index, g)
             return
@@ -52,8 +53,9 @@ def _add_picked(buffer: Any, index: Any, g: Any) -> None:
 
 
 def _wrapped(parts: Any, lengths: tuple[int, ...]) -> tuple[Any, ...]:
-    """Index arrays of one shape, with negative ones counted from the start."""
-    return np.broadcast_arrays(*(np.where(p < 0, p + n, p) for p, n in zip(parts, lengths, strict=True)))
+    """Index arrays of one shape, with negative ones counted from the start; wide, for -1 + n may not fit an int8."""
+    wide = (p.astype(np.intp, copy=False) for p in parts)
+    return np.broadcast_arrays(*(np.where(p < 0, p + n, p) for p, n in zip(wide, lengths, strict=True)))
 
 
 def add_rows(out: Any, ids: Any, rows: Any) -> None:
