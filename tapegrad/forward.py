@@ -105,7 +105,7 @@ def _pusher(tangents: weakref.WeakKeyDictionary[Node, Any]) -> Callable[[Node], 
     def push(node: Node) -> None:
         given = tuple(tangents.get(p) if p is not None else None for p in parents(node))
         if any(t is not None for t in given):
-            recorded = [t for t in given if type(t) is Tensor and t.node is not None]
+            recorded = any(map(_is_recorded, given))
             before = state.active
             others = group(frozenset(r for r in before.recorders if r.on_push is not push))
             state.active = others
@@ -114,10 +114,23 @@ def _pusher(tangents: weakref.WeakKeyDictionary[Node, Any]) -> Callable[[Node], 
                     found = node.op.push_recorded(node, given)
                 else:
                     with np.errstate(all="ignore"):
-                        found = node.op.push(node, tuple(t.raw if t is not None else None for t in given))
+                        found = node.op.push(node, tuple(map(_raw, given)))
                     found = tuple(map(tensor, found)) if type(found) is tuple else tensor(found)
             finally:
                 state.active = before
             tangents[node] = found
 
     return push
+
+
+def _is_recorded(t: Any) -> bool:
+    """Whether somebody records a tangent: of an op of several outputs, any of them."""
+    if type(t) is tuple:
+        return any(map(_is_recorded, t))
+    return t is not None and t.node is not None
+
+
+def _raw(t: Any) -> Any:
+    if type(t) is tuple:
+        return tuple(map(_raw, t))
+    return None if t is None else t.raw
