@@ -406,11 +406,12 @@ def matrix_adjoint(x: Any) -> Any:
 
 
 def contract(arrays: Any, equation: str) -> Any:
-    return np.einsum(equation, *arrays, optimize=len(arrays) > 1)
+    y = np.einsum(equation, *arrays, optimize=len(arrays) > 1)
+    return y if y.dtype is arrays[0].dtype else y.astype(np.result_type(*arrays), copy=False)
 
 
 def matmul(x1: Any, x2: Any) -> Any:
-    """The matrix product; NumPy's own gives float32 for bfloat16."""
+    """The matrix product; NumPy's own (and its einsum) gives float32 for bfloat16."""
     y = np.matmul(x1, x2)
     return y if y.dtype is x1.dtype else y.astype(np.result_type(x1, x2), copy=False)
 
