@@ -55,7 +55,11 @@ def divide(xp: Any, x1: Any, x2: Any, /) -> Any:
     return xp.divide(x1, x2)
 
 
-divide.partials(x1=lambda F, x2: 1 / x2, x2=lambda F, y, x2: -y / x2)
+def _inverse(F: Any, x2: Any) -> Any:
+    return float("inf") if type(x2) in (int, float) and x2 == 0 else 1 / x2  # Python refuses 1 / 0
+
+
+divide.partials(x1=_inverse, x2=lambda F, y, x2: -y / x2)
 
 
 def _power_partial_base(F: Any, x1: Any, x2: Any) -> Any:
@@ -63,7 +67,7 @@ def _power_partial_base(F: Any, x1: Any, x2: Any) -> Any:
         if x2 == 0:
             return 0 * F.ones(x1.shape, dtype=x1.dtype)
         return 2 * x1 if x2 == 2 else x2 * x1 ** (x2 - 1)
-    zero = x2 == 0  # d(x**0) = 0, at x = 0 too
+    zero = (x2 == 0) & (x1 == 0)  # d(x**0) = 0, at x = 0 too; elsewhere it is 0 by itself, and how it changes counts
     return x2 * x1 ** F.where(zero, x2, x2 - 1)
 
 
@@ -134,7 +138,15 @@ def sqrt(xp: Any, x: Any, /) -> Any:
 sqrt.partials(x=lambda F, y: 0.5 / y)
 
 
-@elementwise(kinks=(0.0,), domain={"x2": (1, 3)})
+def _from_integer_ratio(x1: Any, x2: Any) -> Any:
+    return (x1 / x2 + 0.5) % 1 - 0.5
+
+
+def _difference(x1: Any, x2: Any) -> Any:
+    return x1 - x2
+
+
+@elementwise(real=True, kinks=_from_integer_ratio, domain={"x2": (1, 3)})
 def remainder(xp: Any, x1: Any, x2: Any, /) -> Any:
     """The remainder of floor division, with the sign of `x2`; where it jumps the derivative is that from above."""
     return xp.remainder(x1, x2)
@@ -143,7 +155,7 @@ def remainder(xp: Any, x1: Any, x2: Any, /) -> Any:
 remainder.partials(x1=1, x2=lambda F, x1, x2: -F.floor_divide(x1, x2))
 
 
-@elementwise(kinks=(0.0,))
+@elementwise(real=True, kinks=_difference)
 def maximum(xp: Any, x1: Any, x2: Any, /) -> Any:
     """The larger of two elements; where they are equal each has half of the derivative."""
     return xp.maximum(x1, x2)
@@ -152,7 +164,7 @@ def maximum(xp: Any, x1: Any, x2: Any, /) -> Any:
 maximum.partials(x1=lambda F, x1, x2: F.share(x1, x2), x2=lambda F, x1, x2: F.share(x2, x1))
 
 
-@elementwise(kinks=(0.0,))
+@elementwise(real=True, kinks=_difference)
 def minimum(xp: Any, x1: Any, x2: Any, /) -> Any:
     """The smaller of two elements; where they are equal each has half of the derivative."""
     return xp.minimum(x1, x2)
@@ -161,7 +173,7 @@ def minimum(xp: Any, x1: Any, x2: Any, /) -> Any:
 minimum.partials(x1=lambda F, x1, x2: F.share(x2, x1), x2=lambda F, x1, x2: F.share(x1, x2))
 
 
-@elementwise(kinks=(0.0,), public=False)
+@elementwise(real=True, kinks=_difference, public=False)
 def at_least(xp: Any, x: Any, low: Any, /) -> Any:
     """`x`, or `low` where `x` is below it; at the bound the derivative is that of `x`."""
     return xp.maximum(x, low)
@@ -170,7 +182,7 @@ def at_least(xp: Any, x: Any, low: Any, /) -> Any:
 at_least.partials(x=lambda F, x, low: F.truth(F.greater_equal(x, low), x, low), low=lambda F, x, low: F.truth(F.less(x, low), x, low))
 
 
-@elementwise(kinks=(0.0,), public=False)
+@elementwise(real=True, kinks=_difference, public=False)
 def at_most(xp: Any, x: Any, high: Any, /) -> Any:
     """`x`, or `high` where `x` is above it; at the bound the derivative is that of `x`."""
     return xp.minimum(x, high)
@@ -182,7 +194,7 @@ at_most.partials(
 )
 
 
-@composite(laws=lambda draw: (draw.array("n", 3), -0.5, 0.5))
+@composite(real=True, weak=True, kinks=(-0.5, 0.5), laws=lambda draw: (draw.array("n", 3), -0.5, 0.5))
 def clip(F: Any, x: Any, min: Any = None, max: Any = None, /) -> Any:  # noqa: A002
     """Each element, kept between `min` and `max` (None is no bound); at a bound the derivative is 1."""
     y = F.positive(x)
@@ -193,7 +205,7 @@ def clip(F: Any, x: Any, min: Any = None, max: Any = None, /) -> Any:  # noqa: A
     return y
 
 
-@elementwise(singular=True, domain=(0.2, 3))
+@elementwise(real=True, singular=True, domain=(0.2, 3))
 def hypot(xp: Any, x1: Any, x2: Any, /) -> Any:
     """sqrt(x1**2 + x2**2) without overflow; at (0, 0) the derivative is taken as 0, the smallest subgradient."""
     return xp.hypot(x1, x2)
@@ -207,7 +219,7 @@ def _over(F: Any, x: Any, y: Any) -> Any:
     return x / F.where(y == 0, F.ones(y.shape, dtype=y.dtype), y)
 
 
-@elementwise(domain=(0.2, 3))
+@elementwise(real=True, domain=(0.2, 3))
 def atan2(xp: Any, x1: Any, x2: Any, /) -> Any:
     """The angle of the point (x2, x1), between -pi and pi; at (0, 0) the derivative is taken as 0."""
     return xp.atan2(x1, x2)
@@ -219,7 +231,7 @@ atan2.partials(
 )
 
 
-@elementwise
+@elementwise(real=True)
 def logaddexp(xp: Any, x1: Any, x2: Any, /) -> Any:
     """log(exp(x1) + exp(x2)) without overflow."""
     return xp.logaddexp(x1, x2)
@@ -233,13 +245,13 @@ def _gap(F: Any, a: Any, b: Any) -> Any:
     return F.where(a == b, 0 * F.ones(a.shape, dtype=a.dtype) if hasattr(a, "shape") else 0.0, a - b)
 
 
-@elementwise(kinks=(0.0,), domain=(0.2, 2))
+@elementwise(real=True, kinks=(0.0,), domain=(-2, 2))
 def copysign(xp: Any, x1: Any, x2: Any, /) -> Any:
     """The magnitude of `x1` with the sign of `x2`; the derivative at 0 is 0, for the magnitude has a tip there."""
     return xp.copysign(x1, x2)
 
 
-copysign.partials(x1=lambda F, x1, x2: F.sign(x1) * F.copysign(F.ones(x2.shape, dtype=x2.dtype), x2), x2=0)
+copysign.partials(x1=lambda F, x1, x2: F.sign(x1) * F.copysign(F.ones(x1.shape, dtype=x1.dtype), x2), x2=0)
 
 
 # -- parts of complex numbers --------------------------------------------------------------------------
@@ -306,7 +318,7 @@ def cast(xp: Any, x: Any, /, dtype: Any) -> Any:
 cast.adjoint(x=lambda F, g, x: F.cast(g, x.dtype))
 
 
-@constant(pointwise=True, laws=lambda draw: (draw.array("n", 3), {"dtype": draw.dtype()}), public=False)
+@constant(pointwise=True, laws=lambda draw: (draw.array("n", 3), {"dtype": draw.dtype("int32", "int64", "bool")}), public=False)
 def convert(xp: Any, x: Any, /, dtype: Any) -> Any:
     """The array in an integer or boolean dtype, or from one: a step function, without a derivative."""
     return xp.astype(x, dtype)

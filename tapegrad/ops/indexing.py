@@ -69,7 +69,7 @@ def _put_add_batch(F: Any, has: Any, x: Any, *, index: Any, shape: Any) -> Any:
 
 @linear(
     accumulates=True,
-    laws=lambda draw: (draw.array("n", 4), draw.integers("k", low=0, high=4), {"axis": 1}),
+    laws=lambda draw: (draw.array("n", 4), draw.integers("k", low=-4, high=4), {"axis": draw.choice(1, -1)}),
 )
 def take(xp: Any, x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     """The elements of `x` at integer indices along an axis; negative ones count from the end."""
@@ -120,7 +120,7 @@ def _offset(F: Any, indices: Any, n: int, k: int) -> Any:
 
 
 @linear(
-    laws=lambda draw: (draw.array("n", 3), draw.integers(3, low=0, high=4), {"shape": (draw.size("n"), 4), "axis": 1}),
+    laws=lambda draw: (draw.array("n", 3), draw.integers(3, low=-4, high=4), {"shape": (draw.size("n"), 4), "axis": 1}),
     public=False,
 )
 def take_add(xp: Any, x: Any, indices: Any, /, shape: tuple[int, ...], axis: int) -> Any:
@@ -144,7 +144,7 @@ def _take_add_batch(F: Any, has: Any, x: Any, indices: Any, *, shape: Any, axis:
     return F.moveaxis(F.reshape(y, (n, k, *rest)), 1, axis + 1)
 
 
-@linear(laws=lambda draw: (draw.array("n", 4), draw.integers("n", 2, low=0, high=4), {"axis": 1}))
+@linear(laws=lambda draw: (draw.array("n", 4), draw.integers("n", 2, low=-4, high=4), {"axis": 1}))
 def take_along_axis(xp: Any, x: Any, indices: Any, /, *, axis: int = -1) -> Any:
     """The elements of `x` at indices along an axis, different ones for each slice: what `argsort` gives, applied."""
     return xp.take_along_axis(x, indices, axis=axis)
@@ -164,7 +164,7 @@ def _take_along_axis_batch(F: Any, has: Any, x: Any, indices: Any, *, axis: int 
 @linear(
     laws=lambda draw: (
         draw.array("n", 2),
-        draw.integers("n", 2, low=0, high=4),
+        draw.integers("n", 2, low=-4, high=4),
         {"shape": (draw.size("n"), 4), "axis": 1},
     ),
     public=False,

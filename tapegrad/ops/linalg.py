@@ -182,7 +182,14 @@ def _cholesky_pullback(F: Any, g: Any, y: Any, upper: bool) -> Any:
 cholesky.pullback(x=_cholesky_pullback)
 
 
-@primitive(outputs=("eigenvalues", "eigenvectors"), laws=lambda draw: (draw.symmetric("n"),))
+def _unique(F: Any, w: Any, v: Any) -> Any:
+    """Eigenvalues, and the projections on eigenvectors, which do not depend on their sign or phase."""
+    return w, F.expand_dims(v, axis=-2) * F.conj(F.expand_dims(v, axis=-3))
+
+
+@primitive(
+    outputs=("eigenvalues", "eigenvectors"), laws=lambda draw: (draw.symmetric("n"),), observe=_unique
+)
 def eigh(xp: Any, x: Any, /) -> Any:
     """Eigenvalues, rising, and eigenvectors, as columns, of a Hermitian matrix, (..., n, n) -> (..., n), (..., n, n).
 

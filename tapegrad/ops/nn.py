@@ -8,7 +8,7 @@ from tapegrad.registry import constant, elementwise, no_derivative, primitive
 from tapegrad.registry.batching import full_batch
 
 
-@elementwise(kinks=(0.0,))
+@elementwise(real=True, kinks=(0.0,))
 def relu(xp: Any, x: Any, /) -> Any:
     """The larger of `x` and 0; at 0 the derivative is 0."""
     return xp.relu(x)
@@ -26,7 +26,7 @@ def sigmoid(xp: Any, x: Any, /) -> Any:
 sigmoid.partials(x=lambda F, y: y * (1 - y))
 
 
-@elementwise
+@elementwise(real=True)
 def softplus(xp: Any, x: Any, /) -> Any:
     """log(1 + exp(x)), without overflow."""
     return xp.softplus(x)
@@ -40,7 +40,7 @@ def _labelled(draw: Any) -> Any:
     return draw.array("n", 4), draw.integers(n, low=0, high=4)
 
 
-@primitive(laws=_labelled)
+@primitive(real=True, laws=_labelled)
 def cross_entropy(xp: Any, x: Any, labels: Any, /) -> Any:
     """The mean over the batch of logsumexp(x) - x[label], for logits (n, k) and integer labels (n,)."""
     return xp.cross_entropy(x, labels)
@@ -50,7 +50,7 @@ cross_entropy.pullback(x=lambda F, g, x, labels: F.cross_entropy_grad(x, labels)
 cross_entropy.pushforward(x=lambda F, t, x, labels: F.sum(t * F.cross_entropy_grad(x, labels)))
 
 
-@primitive(laws=_labelled, public=False)
+@primitive(real=True, laws=_labelled, public=False)
 def cross_entropy_grad(xp: Any, x: Any, labels: Any, /) -> Any:
     """The derivative of `cross_entropy`: (softmax(x) - one_hot(labels)) / n."""
     return xp.cross_entropy_grad(x, labels)

@@ -18,6 +18,11 @@ def _over_axis(draw: Any) -> Any:
     return x, {"axis": draw.axis(x)}
 
 
+def _searched(draw: Any) -> Any:
+    x = draw.array(draw.size("n", least=1), draw.size("m", least=1))
+    return x, {"axis": draw.choice(None, draw.axis(x)), "keepdims": draw.boolean()}
+
+
 def _back(F: Any, v: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     """A reduced value with the reduced axes put back, of length 1."""
     if keepdims:
@@ -164,8 +169,6 @@ def _cumulative_prod_pullback(F: Any, g: Any, x: Any, axis: Any, dtype: Any, inc
     x = F.moveaxis(x, axis, last)
     if include_initial:
         g = g[..., 1:]
-    if x.shape[-1] == 0:
-        return F.moveaxis(0 * x, last, axis)
     x = F.conj(x)
     s = F.backward_recurrence(g, x)
     return F.moveaxis(F.shifted_prod(x) * s, last, axis)
@@ -204,11 +207,11 @@ def _extreme_pushforward(F: Any, t: Any, x: Any, y: Any, axis: Any, keepdims: bo
 
 
 def _extreme(draw: Any) -> Any:
-    x = draw.array("n", "m", distinct=True)
+    x = draw.array(draw.size("n", least=1), draw.size("m", least=1), distinct=True)
     return x, {"axis": draw.axes(x), "keepdims": draw.boolean()}
 
 
-@primitive(laws=_extreme)
+@primitive(real=True, laws=_extreme)
 def max(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A001
     """The largest element over axes; elements that tie share the derivative equally."""
     return xp.max(x, axis=axis, keepdims=keepdims)
@@ -218,7 +221,7 @@ max.pullback(x=_extreme_pullback)
 max.pushforward(x=_extreme_pushforward)
 
 
-@primitive(laws=_extreme)
+@primitive(real=True, laws=_extreme)
 def min(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A001
     """The smallest element over axes; elements that tie share the derivative equally."""
     return xp.min(x, axis=axis, keepdims=keepdims)
@@ -234,13 +237,13 @@ def cast_like(xp: Any, x: Any, like: Any, /) -> Any:
     return xp.astype(x, like.dtype)
 
 
-@constant(laws=_over_axis)
+@constant(laws=_searched)
 def argmax(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """The index of the largest element along an axis (of the flattened array if None); the first of several."""
     return xp.argmax(x, axis=axis, keepdims=keepdims)
 
 
-@constant(laws=_over_axis)
+@constant(laws=_searched)
 def argmin(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """The index of the smallest element along an axis (of the flattened array if None); the first of several."""
     return xp.argmin(x, axis=axis, keepdims=keepdims)
@@ -283,7 +286,7 @@ def std(F: Any, x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdim
     """The standard deviation over axes; the derivative is 0 where all elements are equal."""
     d = x - F.mean(x, axis=axis, keepdims=True)
     n = _at_least_zero(count(x.shape, axis) - correction)
-    return F.norm2(d, axis=axis, keepdims=keepdims) / n**0.5 if n else F.sum(d, axis=axis, keepdims=keepdims) / n
+    return F.norm2(d, axis=axis, keepdims=keepdims) / n**0.5
 
 
 @primitive(laws=_reduction, kinks=(0.0,), public=False)
@@ -322,7 +325,7 @@ def _weights(F: Any, x: Any, y: Any, axis: Any, keepdims: bool) -> Any:
 
 
 logsumexp.pullback(
-    x=lambda F, g, x, y, axis, keepdims: _back(F, g, x, axis, keepdims) * _weights(F, x, y, axis, keepdims)
+    x=lambda F, g, x, y, axis, keepdims: _back(F, g, x, axis, keepdims) * F.conj(_weights(F, x, y, axis, keepdims))
 )
 logsumexp.pushforward(
     x=lambda F, t, x, y, axis, keepdims: F.sum(t * _weights(F, x, y, axis, keepdims), axis=axis, keepdims=keepdims)
@@ -335,8 +338,12 @@ def softmax(xp: Any, x: Any, /, *, axis: Any = -1) -> Any:
     return xp.softmax(x, axis=axis)
 
 
-softmax.pullback(x=lambda F, g, y, axis: y * (g - F.sum(g * y, axis=axis, keepdims=True)))
-softmax.pushforward(x=lambda F, t, y, axis: y * (t - F.sum(t * y, axis=axis, keepdims=True)))
+def _softmax_step(F: Any, t: Any, y: Any, axis: Any) -> Any:
+    return y * (t - F.sum(t * y, axis=axis, keepdims=True))
+
+
+softmax.pullback(x=lambda F, g, y, axis: _softmax_step(F, g, F.conj(y) if y.dtype.kind == "c" else y, axis))
+softmax.pushforward(x=_softmax_step)
 
 
 @primitive(laws=_over_axis)
@@ -345,7 +352,7 @@ def log_softmax(xp: Any, x: Any, /, *, axis: Any = -1) -> Any:
     return xp.log_softmax(x, axis=axis)
 
 
-log_softmax.pullback(x=lambda F, g, y, axis: g - F.exp(y) * F.sum(g, axis=axis, keepdims=True))
+log_softmax.pullback(x=lambda F, g, y, axis: g - F.conj(F.exp(y)) * F.sum(g, axis=axis, keepdims=True))
 log_softmax.pushforward(x=lambda F, t, y, axis: t - F.sum(t * F.exp(y), axis=axis, keepdims=True))
 
 

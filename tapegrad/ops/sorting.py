@@ -21,7 +21,7 @@ def argsort(xp: Any, x: Any, /, *, axis: int = -1, descending: bool = False, sta
 argsort.batch(lambda F, has, x, *, axis=-1, **params: over_axis("argsort")(F, has, x, axis=axis, **params))
 
 
-@composite(laws=_sortable)
+@composite(real=True, laws=_sortable)
 def sort(F: Any, x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     """The array sorted along an axis; of equal elements each keeps its own derivative, in order."""
     order = F.argsort(x, axis=axis, descending=descending, stable=stable)
