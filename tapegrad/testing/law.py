@@ -50,6 +50,10 @@ class Law:
         except Exception as error:
             raise LawError(f"{type(error).__name__}: {error}\n{self.name} of {case!r}, from {case.draw!r}") from error
 
+    def takes_complex(self, op: Op) -> bool:
+        """Whether complex arguments are drawn for this op too: not for steps, most of which have no order there."""
+        return self.complex and not op.real and op.kind != "constant"
+
     def __repr__(self) -> str:
         return f"<law {self.name}>"
 

@@ -29,7 +29,7 @@ def broken(op: Op, draws: Iterable[Draw], laws: Sequence[Law] | None = None) -> 
     given = list(draws)
     for entry in laws if laws is not None else laws_of(op):
         for draw in given:
-            if draw.complex and (op.real or not entry.complex):
+            if draw.complex and not entry.takes_complex(op):
                 continue
             try:
                 entry(Case(op, Draw(draw.seed, draw.sizes, complex=draw.complex)))

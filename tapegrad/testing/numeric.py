@@ -67,6 +67,7 @@ class _Line:
     def __init__(self, f: Values, xs: Sequence[Any], us: Sequence[Any], gs: Sequence[Any], grads: Sequence[Any]) -> None:
         self.f, self.xs, self.us, self.gs, self.grads = f, xs, us, gs, grads
         self.claimed = dot(grads, us)
+        self.rounding = max((_eps(g) for g in grads if g.size), default=0.0) * size_of(grads, us)  # of the claim
         self.moved = 0.0  # the largest slope seen
         self.seen: dict[int, tuple[float, float]] = {}
 
@@ -104,7 +105,7 @@ def compare(f: Values, xs: Sequence[Any], us: Sequence[Any], gs: Sequence[Any], 
         if not np.isfinite(line.claimed):
             return Verdict(WRONG, np.nan, 0.0, 0.0, line.claimed)
         coarse, fine = (line.at(k) for k in QUICK)
-        error, bound = (16 * fine[0] - coarse[0]) / 15, 2 * fine[1]
+        error, bound = (16 * fine[0] - coarse[0]) / 15, 2 * fine[1] + line.rounding
         if abs(error) <= 1e-8 * line.scale + 10 * bound and (bound <= 1e-4 * line.scale or error == 0):
             return Verdict(OK, error, bound, line.scale, line.claimed)
         return _ladder(line)
@@ -120,6 +121,7 @@ def _ladder(line: _Line) -> Verdict:
     noise = np.maximum([n for _, n in seen], tail * h[-1] / h)
     scale = line.scale
     found, bound = _extrapolated(errors, noise, usable)
+    bound += line.rounding
     if not np.isfinite(bound):
         return Verdict(UNRESOLVED, found, bound, scale, line.claimed)
     decisive = max(abs(found), 1e-3 * scale)
