@@ -378,7 +378,9 @@ def _saving(op: Op, watched: tuple[int, ...] | None, indent: str, *, general: bo
     lines, values = [], []
     for name in variant.saved:
         base, _, spec = name.partition(".")
-        raw = "raws" if op.variadic else "y" if base == "y" else f"raw{op.arrays.index(base)}" if base in op.arrays else base
+        raw = base  # "y", or a parameter
+        if base in op.arrays:
+            raw = "raws" if op.variadic else f"raw{op.arrays.index(base)}"
         if not spec:
             values.append(raw)
         elif op.variadic and base != "y":
