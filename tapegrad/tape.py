@@ -206,22 +206,29 @@ class GradientTape:
                 "use GradientTape(persistent=True) to take several"
             )
         consume = not self._persistent
-        paused = rec.pause([recorder]) if consume else []
+        paused = rec.pause([recorder]) if consume and recorder.entered else None
         try:
-            nodes = [rec.root(x.node, recorder) if x is not None else None for x in sources]
-            recorded = _is_recorded(seeds)
-            with np.errstate(all="ignore"):
-                started = [(n, _cotangent(y, g, recorded)) for n, y, g in seeds]
-                consumed = _owned_alone(recorder) if consume and not recorded else None
-                found = sweep(started, nodes, recorder, recorded=recorded, consumed=consumed) if started else None
+            found = self._run(seeds, [rec.root(x.node, recorder) if x is not None else None for x in sources])
         finally:
-            rec.resume(paused)
+            if paused:
+                rec.resume(paused)
         if consume:
             self._spent = True
             rec.release(recorder)
-        if found is None:
-            return [None] * len(sources)
-        return found if recorded else [g if g is None else tensor(g) for g in found]
+        return found
+
+    def _run(self, seeds: Any, nodes: list[Node | None]) -> list[Any]:
+        recorder = self._recorder
+        if not seeds:
+            return [None] * len(nodes)
+        recorded = state.active is not EMPTY and _is_recorded(seeds)
+        started = [(n, _cotangent(y, g, recorded)) for n, y, g in seeds]
+        with np.errstate(all="ignore"):
+            if recorded:
+                return sweep(started, nodes, recorder, recorded=True)
+            consumed = None if self._persistent else recorder.groups.get(frozenset([recorder]))
+            found = sweep(started, nodes, recorder, recorded=False, consumed=consumed)
+        return [g if g is None else tensor(g) for g in found]
 
 
 def _warn(text: str, *args: object) -> None:
@@ -233,15 +240,8 @@ def _warn(text: str, *args: object) -> None:
 def _is_recorded(seeds: Any) -> bool:
     """Whether somebody records what a sweep from these seeds computes."""
     active = state.active
-    if active is EMPTY:
-        return False
     nodes = [n for n, _, _ in seeds] + [g.node for _, _, g in seeds if g is not None and g.node is not None]
     return any(not n.owners.recorders.isdisjoint(active.recorders) for n in nodes)
-
-
-def _owned_alone(recorder: Recorder) -> Owners | None:
-    """The group that is this recorder alone: its nodes drop their values as the sweep passes them."""
-    return recorder.groups.get(frozenset([recorder]))
 
 
 def _cotangent(y: Tensor, g: Tensor | None, recorded: bool) -> Any:

@@ -15,8 +15,12 @@ def flatten(structure: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
     if isinstance(structure, Tensor) or structure is None:
         return [structure], _only
     kind = type(structure)
-    if kind in (list, tuple) and all(isinstance(v, Tensor) or v is None for v in structure):
-        return list(structure), kind
+    if kind is list or kind is tuple:
+        for v in structure:
+            if not isinstance(v, Tensor) and v is not None:
+                break
+        else:
+            return list(structure), kind
     if not isinstance(structure, list | tuple | dict) and not _is_node(structure):
         return [structure], _only
     import optree

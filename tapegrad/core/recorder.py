@@ -235,6 +235,8 @@ def watch(node: Node | None, recorders: frozenset[Recorder]) -> Node:
 
 def root(node: Node | None, recorder: Recorder) -> Node | None:
     """The node at which this recorder began to know a value: all of its uses lie above."""
+    if node is None or (node.p is None and recorder in node.owners.recorders):
+        return node
     found = None
     while node is not None:
         if recorder in node.owners.recorders:

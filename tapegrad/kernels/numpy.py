@@ -224,14 +224,16 @@ def norm2(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 def sum_to(x: Any, shape: tuple[int, ...]) -> Any:
     """Undo a broadcast: the sum over all axes along which `shape` was repeated to give the shape of `x`."""
     extra = x.ndim - len(shape)
+    if extra == 1 and x.ndim == 2 and shape[0] == x.shape[1] and x.dtype.kind == "f" and x.dtype.itemsize >= 4:
+        if len(x) < 64:  # a bias
+            return np.add.reduce(x, axis=0)
+        return np.ones(len(x), x.dtype) @ x  # BLAS adds up many rows several times faster than a reduction does
     axes = tuple(range(extra)) + tuple(
         i + extra for i, n in enumerate(shape) if n == 1 and x.shape[i + extra] != 1
     )
     if not axes:
         return x
-    if extra == 1 and len(axes) == 1 and x.ndim == 2 and x.dtype.kind == "f" and x.dtype.itemsize >= 4:
-        return np.ones(x.shape[0], x.dtype) @ x  # a bias: BLAS adds up rows faster than a reduction does
-    return sum(x, axis=axes, keepdims=True).reshape(shape)
+    return sum(x, axis=axes, keepdims=True).reshape(shape)[()]
 
 
 def _largest(x: Any, axis: Any) -> Any:
@@ -302,7 +304,8 @@ def cross_entropy(x: Any, labels: Any) -> Any:
 
 def cross_entropy_grad(x: Any, labels: Any) -> Any:
     n = len(x)
-    e = softmax(x, axis=1)
+    e = np.exp(x - np.maximum.reduce(x, axis=1, keepdims=True))
+    e /= np.add.reduce(e, axis=1, keepdims=True)
     e[np.arange(n), labels] -= 1
     e *= x.dtype.type(1 / n)
     return e

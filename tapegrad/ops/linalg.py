@@ -21,9 +21,9 @@ def matmul(xp: Any, x1: Any, x2: Any, /) -> Any:
 
 
 def _matmul_left(F: Any, g: Any, x1: Any, x2: Any) -> Any:
-    n1, n2 = len(x1.shape), len(x2.shape)
-    if n1 == 2 and n2 == 2:
+    if len(g.shape) == 2 == len(x2.shape):
         return F.matmul(g, F.matrix_adjoint(x2))
+    n1, n2 = len(x1.shape), len(x2.shape)
     if n2 == 1:
         left = F.expand_dims(g, axis=-1) * F.conj(x2)
         return F.sum_to(left, x1.shape) if n1 > 1 else left
@@ -34,9 +34,9 @@ def _matmul_left(F: Any, g: Any, x1: Any, x2: Any) -> Any:
 
 
 def _matmul_right(F: Any, g: Any, x1: Any, x2: Any) -> Any:
-    n1, n2 = len(x1.shape), len(x2.shape)
-    if n1 == 2 and n2 == 2:
+    if len(g.shape) == 2 == len(x1.shape):
         return F.matmul(F.matrix_adjoint(x1), g)
+    n1, n2 = len(x1.shape), len(x2.shape)
     if n1 == 1:
         right = F.expand_dims(F.conj(x1), axis=-1) * F.expand_dims(g, axis=-2) if n2 > 1 else F.conj(x1) * g
         return F.sum_to(right, x2.shape)

@@ -294,24 +294,25 @@ def fit(g: Any, partial: Any, shape: tuple[int, ...], dtype: Any, singular: bool
 
     Conjugate: cotangents are those of the conjugate Wirtinger derivative, df/dRe + i df/dIm for a real f.
     """
-    F: Any = RECORDED if type(g) is Tensor else space_of_type(type(g))
-    kind = getattr(partial, "dtype", None)
-    if (kind is not None and kind.kind == "c") or type(partial) is complex:
-        partial = F.conj(partial)
-    if singular:
-        c = F.mul_zero(g, partial)
-    elif type(partial) in (int, float) and partial == 1:
-        c = g
+    kind = type(partial)
+    if kind is int:
+        c = g if partial == 1 else g * partial
     else:
-        c = g * partial
+        if kind is complex or (kind is not float and partial.dtype.kind == "c"):
+            partial = _space(g).conj(partial)
+        c = _space(g).mul_zero(g, partial) if singular else g * partial
     if c.shape != shape:
-        c = F.sum_to(c, shape)
+        c = _space(g).sum_to(c, shape)
     if c.dtype is not dtype and c.dtype != dtype:
         if c.dtype.kind == "c" and dtype.kind != "c":
-            c = F.real(c)
+            c = _space(g).real(c)
         if c.dtype != dtype:
-            c = F.astype(c, dtype)
+            c = _space(g).cast(c, dtype)
     return c
+
+
+def _space(g: Any) -> Any:
+    return RECORDED if type(g) is Tensor else space_of_type(type(g))
 
 
 def settle(node: Node, c: Any) -> None:
