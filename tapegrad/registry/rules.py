@@ -6,7 +6,11 @@ cotangent, and on Tensors, where `F` is the ops and saved values are linked to t
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
 
 from tapegrad.core.node import Recorded, parents, receive
 from tapegrad.core.tensor import PLAIN, Tensor, linked, tensor
@@ -16,7 +20,7 @@ from tapegrad.registry.space import F as RECORDED
 from tapegrad.registry.space import SPACES, space_of_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from tapegrad.core.node import Node
 
@@ -37,6 +41,18 @@ def shape_of(raw: Any) -> tuple[int, ...]:
 def dtype_of(raw: Any) -> Any:
     """The dtype of a raw array; None for a Python scalar, which is never watched."""
     return None if type(raw) in PLAIN else raw.dtype
+
+
+refcount: Callable[[object], int] = getattr(sys, "getrefcount", lambda _: 1 << 30)
+
+
+def _count_when_alone() -> int:
+    """What `getrefcount` answers in a compiled step for an array that only the step refers to."""
+    c = np.empty(1)
+    return refcount(c)
+
+
+ALONE = _count_when_alone()
 
 
 @final
@@ -80,8 +96,8 @@ class Variant(Recorded):
         return ["node.p", "node.q"][: len(self.watched)]
 
     def where(self, name: str) -> str:
-        """Where a saved value is found."""
-        i = self.saved.index(name)
+        """Where a saved value is found; what is saved whole serves as its own spec."""
+        i = self.saved.index(name if name in self.saved else name.removesuffix(".spec"))
         if self.general or len(self.saved) > 2:
             return f"node.s[{i}]"
         return "node.s" if i == 0 else "node.t"
@@ -145,7 +161,7 @@ def _saved(op: Op, watched: tuple[int, ...]) -> tuple[str, ...]:
                         names[b + ".spec"] = None
             for b in others:
                 names[b] = None
-    return tuple(names)
+    return tuple(n for n in names if not (n.endswith(".spec") and n[:-5] in names))
 
 
 def _as_spec(op: Op, own: str, name: str) -> str:
@@ -179,30 +195,50 @@ def pull_source(variant: Variant, *, recorded: bool) -> str:
             "            receive(r, c)",
         ]
         return "\n".join(lines) + "\n"
+    in_place = not recorded and op.kind == "elementwise"
+    if in_place:
+        lines += ["    own = node.own"]  # then `g` may be written to, and is passed on with its ownership
     for k, i in enumerate(variant.watched):
         a = op.arrays[i]
         place = f"node.q[{i}]" if variant.wide else variant.parent_expressions[k]
         test = "r is not None and r.mark is mark" if variant.wide else "r.mark is mark"
         lines += [f"    r = {place}", f"    if {test}:"]
-        if op.kind == "elementwise":
-            text, fresh = _partial(variant, a, i, recorded)
-        else:
-            text, fresh = _call(variant, a, f"R_{a}", recorded), False
-        lines += [f"        c = {text}"]
         if op.accumulates and not recorded:
-            lines += ["        settle(r, c)"]
+            lines += [f"        settle(r, {_call(variant, a, f'R_{a}', recorded)})"]
             continue
-        lines += [
-            "        if r.grad is None:",
-            "            r.grad = c",
-            f"            r.own = {fresh}",
-            "        elif r.own:",
-            "            r.grad += c",
-            "        else:",
-            "            r.grad = r.grad + c",
-            "            r.own = True",
-        ]
+        last = i == variant.watched[-1]
+        if op.kind == "elementwise":
+            made, own = _product(variant, a, i, recorded, reuse=in_place and last)
+        else:
+            made, own = [f"c = {_call(variant, a, f'R_{a}', recorded)}"], _PROVEN
+        lines += [f"        {line}" for line in made]
+        lines += _received(own, recorded, lends=in_place and made == ["c = g"])
     return "\n".join(lines) + "\n"
+
+
+#: An array is the engine's own if nothing else refers to it or to its memory.
+_PROVEN = "type(c) is ndarray and c.base is None and refs(c) == ALONE"
+
+
+def _received(own: str, recorded: bool, *, lends: bool) -> list[str]:
+    """Add `c` to what `r` has received: in place, raw, if the buffer is the engine's own."""
+    if recorded:
+        return ["        r.grad = c if r.grad is None else r.grad + c", "        r.own = False"]
+    lines = [
+        "        if r.grad is None:",
+        f"            r.own = {own}",
+        "            r.grad = c",
+    ]
+    if lends:
+        lines += ["            own = False"]  # `g` itself has been handed on
+    return [
+        *lines,
+        "        elif r.own:",
+        "            r.grad += c",
+        "        else:",
+        "            r.grad = r.grad + c",
+        "            r.own = True",
+    ]
 
 
 def _uses_space(op: Op) -> bool:
@@ -240,8 +276,11 @@ def _call(variant: Variant, a: str, function: str, recorded: bool, first: str = 
     return f"{function}({', '.join([first, *(_load(variant, a, n, recorded) for n in names)])})"
 
 
-def _partial(variant: Variant, a: str, i: int, recorded: bool) -> tuple[str, bool]:
-    """The text of the cotangent, and whether it is an array that nobody else can hold."""
+def _product(variant: Variant, a: str, i: int, recorded: bool, *, reuse: bool) -> tuple[list[str], str]:
+    """Lines that make `c` from `g` and the partial, and whether `c` is then the engine's own.
+
+    With `reuse`, `g` is used for the last time, and its buffer becomes that of the product where it is the engine's.
+    """
     op, rule = variant.op, variant.op.rules[a]
     if isinstance(rule, str):
         partial = _load(variant, a, rule, recorded)
@@ -251,14 +290,16 @@ def _partial(variant: Variant, a: str, i: int, recorded: bool) -> tuple[str, boo
         partial = repr(rule)
     if variant.general:
         k = 2 + 2 * variant.watched.index(i)
-        return f"fit(g, {partial}, node.t[{k}], node.t[{k + 1}], {op.singular})", False
+        return [f"c = fit(g, {partial}, node.t[{k}], node.t[{k + 1}], {op.singular})"], "c is not g and " + _PROVEN
     if partial == "1":
-        return "g", False
+        return ["c = g"], "own" if reuse else "False"
     if partial == "-1":
-        return "-g", True
+        return ["c = -g"], "True"
     if op.singular:
-        return f"F.mul_zero(g, {partial})", True
-    return f"g * {partial}", True
+        return [f"c = F.mul_zero(g, {partial})"], "True"
+    if not reuse:
+        return [f"c = g * {partial}"], "True"
+    return ["if own:", f"    g *= {partial}", "    c = g", "else:", f"    c = g * {partial}"], "True"
 
 
 def compile_pull(variant: Variant, *, recorded: bool) -> Callable[[Node, Any], None]:
@@ -276,6 +317,9 @@ def compile_pull(variant: Variant, *, recorded: bool) -> Callable[[Node, Any], N
         filled=filled,
         receive=receive,
         settle=settle,
+        ndarray=np.ndarray,
+        refs=refcount,
+        ALONE=ALONE,
     )
     exec(compile(source, name, "exec"), env)
     pull: Callable[[Node, Any], None] = env["pull"]
