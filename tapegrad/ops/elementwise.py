@@ -28,7 +28,7 @@ def subtract(xp: Any, x1: Any, x2: Any, /) -> Any:
 subtract.partials(x1=1, x2=-1)
 
 
-@elementwise(symbol="*")
+@elementwise(symbol="*", repeated="square")
 def multiply(xp: Any, x1: Any, x2: Any, /) -> Any:
     """The product of two arrays, element by element."""
     return xp.multiply(x1, x2)
@@ -194,7 +194,10 @@ at_most.partials(
 )
 
 
-@composite(real=True, weak=True, kinks=(-0.5, 0.5), laws=lambda draw: (draw.array("n", 3), -0.5, 0.5))
+@composite(real=True, weak=True, kinks=(-0.5, 0.5), laws=lambda draw: (
+    draw.array("n", 3),
+    *draw.choice((-0.5, 0.5), (-0.5, None), (None, 0.5), (draw.array(3, low=-1.5, high=-1), draw.array("n", 1, low=1, high=1.5))),
+))
 def clip(F: Any, x: Any, min: Any = None, max: Any = None, /) -> Any:  # noqa: A002
     """Each element, kept between `min` and `max` (None is no bound); at a bound the derivative is 1."""
     y = F.positive(x)

@@ -111,6 +111,9 @@ def entry_source(op: Op) -> str:
     if op.variadic:
         lines += [f"    raws, nodes = unpack_all(OP, {op.arrays[0]!r}, {op.arrays[0]})"]
     else:
+        if op.repeated:
+            a, b = op.arrays
+            lines += [f"    if {a} is {b} and type({a}) is Tensor:", f"        return F.{op.repeated}({a})"]
         lines += _fast_lane(op)
         for i, a in enumerate(op.arrays):
             lines += _unpacking(op, i, a)
@@ -175,7 +178,10 @@ def _fast_lane(op: Op) -> list[str]:
 
 
 def _parameters(op: Op) -> str:
-    parts = [*op.arrays, "/"] if op.arrays else []
+    parts = [a for a in op.arrays if a not in op.optional]
+    if parts:
+        parts.append("/")
+    parts += [f"{a}=None" for a in op.optional]
     keyword = False
     for p in op.params:
         if p.keyword_only and not keyword:
@@ -209,6 +215,8 @@ def _unpacking(op: Op, i: int, name: str) -> list[str]:
             f"        raw{i} = {name}",
             f"        node{i} = None",
         ]
+    if name in op.optional:
+        lines += [f"    elif {name} is None:", f"        raw{i} = node{i} = None"]
     others = "(" + "".join(f"{a}, " for a in op.arrays) + ")"
     return [*lines, "    else:", f"        raw{i}, node{i} = unpack(OP, {name!r}, {name}, {others})"]
 

@@ -99,6 +99,7 @@ class Op:
         observe: Callable[..., Any] | None = None,
         singular: bool = False,
         symbol: str | None = None,
+        repeated: str | None = None,
         variadic: bool = False,
         weak: bool = False,
         pointwise: bool = False,
@@ -124,6 +125,8 @@ class Op:
         self.observe = observe
         self.singular = singular
         self.symbol = symbol
+        #: The op of one argument that computes the same where both arguments are one tensor.
+        self.repeated = repeated
         self.variadic = variadic
         self.outputs = outputs
         self.accumulates = accumulates
@@ -132,6 +135,8 @@ class Op:
         self.tolerance = tolerance
         self.order = order
         self.arrays, self.params = _signature(self)
+        #: Arrays that may be left out, and are None then.
+        self.optional = _optional(self)
         #: Python scalars among its arrays take the dtype of the others.
         self.weak = weak or (kind in ("elementwise", "constant") and len(self.arrays) > 1)
         #: Acts on each element, so that batches align by rank.
@@ -281,6 +286,16 @@ def _signature(op: Op) -> tuple[tuple[str, ...], tuple[Param, ...]]:
     if not arrays:
         raise DeclarationError(f"{op.name}: an op has at least one array")
     return arrays, params
+
+
+def _optional(op: Op) -> tuple[str, ...]:
+    """The arrays, at the end, that have a default; it is None, and the op a composite, which can look."""
+    positional = argument_names(op.body.__code__)[: op.body.__code__.co_argcount]
+    defaults = dict(zip(reversed(positional), reversed(op.body.__defaults__ or ()), strict=False))
+    found = tuple(a for a in op.arrays if a in defaults)
+    if found and (op.kind != "composite" or any(defaults[a] is not None for a in found)):
+        raise DeclarationError(f"{op.name}: {', '.join(found)} cannot have a default: only None can be one, in a composite")
+    return found
 
 
 def _check_laws(op: Op) -> None:
