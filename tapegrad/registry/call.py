@@ -108,6 +108,10 @@ def owned(
             return None, None, None
         q = tuple(_known(owners, r) for r in q)
         return owners, next(r for r in q if r is not None), q
+    if active.recorders and (p is None or p.owners.recorders >= active.recorders) and (
+        q is None or q.owners.recorders >= active.recorders
+    ):
+        return active, p, q  # what an inner tape has recorded, used where only outer ones record
     owners = shared(active, (p, q))
     if owners is None:
         return None, None, None
@@ -126,8 +130,9 @@ def outputs(op: Op, y: Any, raws: Any, nodes: Any, params: Any, variant: Any) ->
         from tapegrad.registry.several import record
 
         return record(op, y, raws, nodes, params, variant)
-    if type(y) is tuple:
-        return tuple(map(tensor, y))
+    if isinstance(y, tuple):
+        made = map(tensor, y)
+        return tuple(made) if type(y) is tuple else type(y)(*made)  # a named tuple keeps its names
     return [tensor(r) for r in y] if type(y) is list else tensor(y)
 
 
