@@ -119,7 +119,7 @@ def _twice(
     enter(recorder)
     try:
         owners = group(frozenset([recorder]))
-        specs = node.t if op.outputs else saved["y.spec"]
+        specs = node.t if op.outputs else saved["y" if "y" in saved else "y.spec"]
         space = space_of_type(type(t.raw if isinstance(t, Tensor) else t))
         probe = _probe(specs, space, owners)
         tensors = {n: v if recorded else _as_tensor(op, n, v) for n, v in saved.items()}
