@@ -47,7 +47,7 @@ def _add_picked(buffer: Any, index: Any, g: Any) -> None:
             return
         rest = buffer.shape[len(parts) :]
         rows = buffer.reshape(math.prod(lengths), math.prod(rest))
-        add_rows(rows, flat.reshape(-1), np.broadcast_to(g, (*flat.shape, *rest)).reshape(-1, rows.shape[1]))
+        add_rows(rows, flat.reshape(-1), np.broadcast_to(g, (*flat.shape, *rest)).reshape(flat.size, rows.shape[1]))
     else:
         np.add.at(buffer, index, g)
 

@@ -11,7 +11,12 @@ from tapegrad.registry import linear, no_derivative
 from tapegrad.registry.batching import full_batch, shifted
 
 
-@linear(accumulates=True, laws=lambda draw: (draw.array("n", 4), {"index": draw.index("n", 4)}))
+def _picked(draw: Any) -> Any:
+    x = draw.array(*draw.choice(("n",), ("n", 4), ("n", 3, "m"), ()))
+    return x, {"index": draw.index(*x.shape)}
+
+
+@linear(accumulates=True, laws=_picked)
 def getitem(xp: Any, x: Any, /, index: Any) -> Any:
     """`x[index]`, for every kind of index that NumPy has.
 
@@ -49,7 +54,13 @@ def _getitem_batch(F: Any, has: Any, x: Any, *, index: Any) -> Any:
     return F.moveaxis(y, -1, 0)
 
 
-@linear(laws=lambda draw: (draw.array("n", 2), {"index": (slice(None), slice(1, 3)), "shape": (draw.size("n"), 4)}))
+def _placed(draw: Any) -> Any:
+    shape = draw.shape(*draw.choice(("n",), ("n", 4), ("n", 3, "m")))
+    index = draw.index(*shape)
+    return draw.filled(draw.picked(index, shape)), {"index": index, "shape": shape}
+
+
+@linear(laws=_placed)
 def put_add(xp: Any, x: Any, /, index: Any, shape: tuple[int, ...]) -> Any:
     """Zeros of a shape with `x` added at an index; where an element is picked again, all are added up."""
     return xp.put_add(x, index, shape)
@@ -69,7 +80,12 @@ def _put_add_batch(F: Any, has: Any, x: Any, *, index: Any, shape: Any) -> Any:
 
 @linear(
     accumulates=True,
-    laws=lambda draw: (draw.array("n", 4), draw.integers("k", low=-4, high=4), {"axis": draw.choice(1, -1)}),
+    laws=lambda draw: draw.choice(
+        (draw.array("n", 4), draw.integers("k", low=-4, high=4), {"axis": 1}),
+        (draw.array(3, "n"), draw.integers("k", low=-3, high=3), {"axis": -2}),
+        (draw.array(3, 2), draw.integers("k", low=-6, high=6), {}),
+        (draw.array(5), draw.integers("k", low=-5, high=5), {}),
+    ),
 )
 def take(xp: Any, x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     """The elements of `x` at integer indices along an axis; negative ones count from the end."""
@@ -79,7 +95,8 @@ def take(xp: Any, x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
 def _take_adjoint(F: Any, g: Any, x: Any, indices: Any, axis: int | None) -> Any:
     if axis is None:
         if len(x.shape) != 1:
-            return F.reshape(F.take_add(F.reshape(g, (-1,)), F.reshape(indices, (-1,)), (_size(x.shape),), 0), x.shape)
+            flat = F.put_along_axis_add(F.reshape(g, (-1,)), F.reshape(indices, (-1,)), (_size(x.shape),), 0)
+            return F.reshape(flat, x.shape)  # so not `take_add`, which may be put off
         axis = 0
     return F.take_add(g, indices, x.shape, axis % len(x.shape))
 

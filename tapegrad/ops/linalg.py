@@ -49,7 +49,13 @@ def _matmul_right(F: Any, g: Any, x1: Any, x2: Any) -> Any:
 matmul.adjoint(x1=_matmul_left, x2=_matmul_right)
 
 
-@composite(laws=lambda draw: (draw.array("n", 3, 2), draw.array(2, 3, "m"), {"axes": ((1, 2), (1, 0))}))
+@composite(laws=lambda draw: draw.choice(
+    (draw.array("n", 3, 2), draw.array(2, 3, "m"), {"axes": ((1, 2), (1, 0))}),
+    (draw.array("n", 3), draw.array(3, "m"), {"axes": 1}),
+    (draw.array("n", 2, 3), draw.array(2, 3), {}),
+    (draw.array("n"), draw.array("m"), {"axes": 0}),
+    (draw.array("n", 3), draw.array("m", 3), {"axes": (-1, -1)}),
+))
 def tensordot(F: Any, x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     """The sum of products over pairs of axes: the last `axes` of `x1` with the first of `x2`, or those listed."""
     n1, n2 = len(x1.shape), len(x2.shape)
@@ -82,13 +88,20 @@ def _product(shape: list[int]) -> int:
     return n
 
 
-@composite(laws=lambda draw: (draw.array("n", 3), draw.array("n", 3), {"axis": -1}))
+@composite(laws=lambda draw: (draw.array("n", 3), draw.array(draw.choice(1, "n"), 3), {"axis": -1}))
 def vecdot(F: Any, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The sum of conj(x1) * x2 along an axis."""
     return F.sum(F.conj(x1) * x2, axis=axis)
 
 
-@multilinear(variadic=True, laws=lambda draw: ([draw.array("n", 3), draw.array(3, 4)], {"equation": "ij,jk->ki"}))
+def _contracted(draw: Any) -> Any:
+    shapes = {"i": "n", "j": 3, "k": "m", "l": 2}
+    equation = draw.choice("ij,jk->ki", "ij->j", "ij,ij->", "i,k->ki", "ij,jk,kl->il", "ij,ij->i", "ij,jk,ik->", "lij,jk->lik")
+    terms = equation.split("->")[0].split(",")
+    return [draw.array(*(shapes[k] for k in term)) for term in terms], {"equation": equation}
+
+
+@multilinear(variadic=True, laws=_contracted)
 def contract(xp: Any, arrays: Any, /, equation: str) -> Any:
     """The sum of products that an equation such as "ij,jk->ik" says; all outputs are named."""
     return xp.contract(arrays, equation)
@@ -116,7 +129,7 @@ def _contract_adjoint(F: Any, g: Any, arrays: Any, equation: str) -> list[Any]:
 contract.adjoint(arrays=_contract_adjoint)
 
 
-@linear(laws=lambda draw: (draw.array(2, "n", 3), {"offset": draw.choice(0, 1, -1)}))
+@linear(laws=lambda draw: (draw.array(2, 4, 3), {"offset": draw.choice(0, 1, -1, 2, -2)}))
 def diagonal(xp: Any, x: Any, /, *, offset: int = 0) -> Any:
     """The diagonals of the last two axes, (..., n, m) -> (..., k)."""
     return xp.diagonal(x, offset=offset)
@@ -134,27 +147,37 @@ def put_diagonal(xp: Any, x: Any, /, *, offset: int = 0, shape: tuple[int, int] 
 put_diagonal.adjoint(x=lambda F, g, offset: F.diagonal(g, offset=offset))
 
 
-@primitive(laws=lambda draw: (draw.well_conditioned("n"), draw.choice(draw.array("n"), draw.array("n", 2))))
+@primitive(laws=lambda draw: draw.choice(
+    (draw.well_conditioned("n"), draw.array("n")),
+    (draw.well_conditioned("n"), draw.array("n", 2)),
+    (draw.well_conditioned(2, "n"), draw.array(2, "n", 1)),
+    (draw.well_conditioned(2, "n"), draw.array("n", 2)),
+    (draw.well_conditioned("n"), draw.array(2, "n", "m")),
+    (draw.well_conditioned(2, "n"), draw.array("n")),
+))
 def solve(xp: Any, x1: Any, x2: Any, /) -> Any:
     """x with x1 @ x = x2, for square matrices (..., n, n); `x2` is a vector only if it has one axis."""
     return xp.solve(x1, x2)
 
 
-def _adjoint_solution(F: Any, g: Any, x1: Any) -> Any:
-    return F.solve(F.matrix_adjoint(x1), g)
+def _adjoint_solution(F: Any, g: Any, x1: Any, x2: Any) -> Any:
+    a = F.matrix_adjoint(x1)
+    if len(x2.shape) == 1 and len(g.shape) > 1:  # one vector for a batch of matrices
+        return F.squeeze(F.solve(a, F.expand_dims(g, axis=-1)), -1)
+    return F.solve(a, g)
 
 
 def _solve_matrix(F: Any, g: Any, x1: Any, x2: Any, y: Any) -> Any:
-    b = _adjoint_solution(F, g, x1)
+    b = _adjoint_solution(F, g, x1, x2)
     if len(x2.shape) == 1:
         b, y = F.expand_dims(b, axis=-1), F.expand_dims(y, axis=-1)
     return F.sum_to(-F.matmul(b, F.matrix_adjoint(y)), x1.shape)
 
 
-solve.pullback(x1=_solve_matrix, x2=lambda F, g, x1, x2: F.sum_to(_adjoint_solution(F, g, x1), x2.shape))
+solve.pullback(x1=_solve_matrix, x2=lambda F, g, x1, x2: F.sum_to(_adjoint_solution(F, g, x1, x2), x2.shape))
 
 
-@primitive(laws=lambda draw: (draw.positive_definite("n"),))
+@primitive(laws=lambda draw: (draw.positive_definite(*draw.choice(("n",), (2, "n"))), {"upper": draw.boolean()}))
 def cholesky(xp: Any, x: Any, /, *, upper: bool = False) -> Any:
     """The lower triangular factor L of a Hermitian positive definite matrix, x = L @ L^H; L^H if `upper`.
 
@@ -188,7 +211,7 @@ def _unique(F: Any, w: Any, v: Any) -> Any:
 
 
 @primitive(
-    outputs=("eigenvalues", "eigenvectors"), laws=lambda draw: (draw.symmetric("n"),), observe=_unique
+    outputs=("eigenvalues", "eigenvectors"), laws=lambda draw: (draw.symmetric(*draw.choice(("n",), (2, "n"))),), observe=_unique
 )
 def eigh(xp: Any, x: Any, /) -> Any:
     """Eigenvalues, rising, and eigenvectors, as columns, of a Hermitian matrix, (..., n, n) -> (..., n), (..., n, n).

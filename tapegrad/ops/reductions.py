@@ -56,7 +56,12 @@ def _sum_adjoint(F: Any, g: Any, x: Any, axis: Any, keepdims: bool, dtype: Any) 
 sum.adjoint(x=_sum_adjoint)
 
 
-@linear(laws=lambda draw: (draw.array("n", "m"), {"shape": (1, draw.size("m"))}), public=False)
+def _broadcast(draw: Any) -> Any:
+    shape = draw.shape("n", "m")
+    return draw.filled(shape), {"shape": draw.choice(shape, (1, shape[1]), (shape[0], 1), (shape[1],), (1,), ())}
+
+
+@linear(laws=_broadcast, public=False)
 def sum_to(xp: Any, x: Any, /, shape: Any) -> Any:
     """The sum over the axes along which an array of this shape was repeated: the adjoint of `broadcast_to`."""
     return xp.sum_to(x, shape)
@@ -96,7 +101,7 @@ def _prod_pullback(F: Any, g: Any, x: Any, axis: Any, keepdims: bool, dtype: Any
 prod.pullback(x=_prod_pullback)
 
 
-@composite(laws=lambda draw: (draw.array("n", 3), {"axis": 1}), public=False)
+@composite(laws=lambda draw: (draw.array("n", 3), {"axis": draw.choice(0, 1, -1, None, (0, 1), ())}), public=False)
 def others(F: Any, x: Any, /, *, axis: Any = None) -> Any:
     """For each element the product of all others over the axes: of those before it, times those after it.
 
@@ -126,7 +131,13 @@ def shifted_prod(F: Any, x: Any, /) -> Any:
     return F.cumulative_prod(F.concat([ones, x[..., : n - 1]], axis=-1), axis=-1)
 
 
-@linear(laws=_over_axis)
+def _cumulative(draw: Any) -> Any:
+    x = draw.array(*draw.choice(("n",), ("n", "m"), ("n", 2, "m")))
+    axis = draw.choice(None, draw.axis(x)) if len(x.shape) == 1 else draw.axis(x)
+    return x, {"axis": axis, "include_initial": draw.boolean()}
+
+
+@linear(laws=_cumulative)
 def cumulative_sum(
     xp: Any, x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
@@ -149,7 +160,7 @@ def _cumulative_sum_adjoint(F: Any, g: Any, x: Any, axis: Any, dtype: Any, inclu
 cumulative_sum.adjoint(x=_cumulative_sum_adjoint)
 
 
-@primitive(laws=_over_axis)
+@primitive(laws=_cumulative)
 def cumulative_prod(
     xp: Any, x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
@@ -268,7 +279,12 @@ def count_nonzero(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = Fals
 
 
 # -- spread ----------------------------------------------------------------------------------------------
-@composite(laws=_reduction)
+def _spread(draw: Any) -> Any:
+    x, params = _reduction(draw)
+    return x, {**params, "correction": draw.choice(0.0, 0.0, 1.0)}
+
+
+@composite(laws=_spread)
 def var(F: Any, x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     """The variance over axes: the squared distance from the mean, summed, over the count less `correction`."""
     d = x - F.mean(x, axis=axis, keepdims=True)
@@ -281,7 +297,7 @@ def _at_least_zero(n: float) -> float:
     return n if n > 0 else 0.0
 
 
-@composite(laws=_reduction, domain=(-2, 2))
+@composite(laws=_spread, domain=(-2, 2))
 def std(F: Any, x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     """The standard deviation over axes; the derivative is 0 where all elements are equal."""
     d = x - F.mean(x, axis=axis, keepdims=True)
@@ -332,7 +348,12 @@ logsumexp.pushforward(
 )
 
 
-@primitive(laws=_over_axis)
+def _over_axes(draw: Any) -> Any:
+    x = draw.array("n", "m")
+    return x, {"axis": draw.axes(x)}
+
+
+@primitive(laws=_over_axes)
 def softmax(xp: Any, x: Any, /, *, axis: Any = -1) -> Any:
     """exp(x) / sum(exp(x)) over axes, without overflow; zeros over a row that is all -inf."""
     return xp.softmax(x, axis=axis)
@@ -346,7 +367,7 @@ softmax.pullback(x=lambda F, g, y, axis: _softmax_step(F, g, F.conj(y) if y.dtyp
 softmax.pushforward(x=_softmax_step)
 
 
-@primitive(laws=_over_axis)
+@primitive(laws=_over_axes)
 def log_softmax(xp: Any, x: Any, /, *, axis: Any = -1) -> Any:
     """x - logsumexp(x) over axes; -inf over a row that is all -inf, with derivative 0."""
     return xp.log_softmax(x, axis=axis)

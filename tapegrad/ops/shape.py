@@ -8,7 +8,7 @@ from tapegrad.registry import composite, linear
 from tapegrad.registry.batching import flattening, full_batch, over_axis, same, shifted
 
 
-@linear(laws=lambda draw: (draw.array("n", 6), {"shape": (-1, 3)}))
+@linear(laws=lambda draw: (draw.array("n", 6), {"shape": draw.choice((-1, 3), (6, -1), (2, 3, -1), -1)}))
 def reshape(xp: Any, x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
     """The same elements in row-major order in another shape; one length may be -1."""
     return xp.reshape(x, shape, copy=copy)
@@ -17,7 +17,12 @@ def reshape(xp: Any, x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
 reshape.adjoint(x=lambda F, g, x: F.reshape(g, x.shape))
 
 
-@linear(laws=lambda draw: (draw.array("n", "m"), {"shape": (2, draw.size("n"), draw.size("m"))}))
+def _repeated(draw: Any) -> Any:
+    shape = draw.shape(2, "n", "m")
+    return draw.array(*draw.choice(shape, shape[1:], (1, shape[2]), (shape[1], 1), (2, 1, 1), (1,))), {"shape": shape}
+
+
+@linear(laws=_repeated)
 def broadcast_to(xp: Any, x: Any, /, shape: Any) -> Any:
     """The array repeated to a shape that its own fits to from the right; where it is 1 it is repeated."""
     return xp.broadcast_to(x, shape)
@@ -26,7 +31,7 @@ def broadcast_to(xp: Any, x: Any, /, shape: Any) -> Any:
 broadcast_to.adjoint(x=lambda F, g, x: F.sum_to(g, x.shape))
 
 
-@linear(laws=lambda draw: (draw.array("n", "m", 2), {"axes": (2, 0, 1)}))
+@linear(laws=lambda draw: (draw.array("n", "m", 2), {"axes": draw.permutation(3)}))
 def permute_dims(xp: Any, x: Any, /, axes: tuple[int, ...]) -> Any:
     """The array with its axes in another order: axis `axes[i]` of `x` becomes axis i."""
     return xp.permute_dims(x, axes)
@@ -60,7 +65,12 @@ def matrix_adjoint(xp: Any, x: Any, /) -> Any:
 matrix_adjoint.adjoint(x=lambda F, g: F.matrix_adjoint(g))
 
 
-@linear(laws=lambda draw: (draw.array("n", "m", 2), {"source": 0, "destination": -1}))
+def _moved(draw: Any) -> Any:
+    source, destination = draw.choice((0, -1), (2, 0), ((0, 1), (2, 0)), ((-1, 0), (1, 2)))
+    return draw.array("n", "m", 2), {"source": source, "destination": destination}
+
+
+@linear(laws=_moved)
 def moveaxis(xp: Any, x: Any, /, source: Any, destination: Any) -> Any:
     """The array with an axis (or several) moved to another place; the others keep their order."""
     return xp.moveaxis(x, source, destination)
@@ -69,7 +79,7 @@ def moveaxis(xp: Any, x: Any, /, source: Any, destination: Any) -> Any:
 moveaxis.adjoint(x=lambda F, g, source, destination: F.moveaxis(g, destination, source))
 
 
-@linear(laws=lambda draw: (draw.array("n", "m"), {"axis": 1}))
+@linear(laws=lambda draw: (draw.array("n", "m"), {"axis": draw.choice(0, 1, -1, (0, 2))}))
 def expand_dims(xp: Any, x: Any, /, *, axis: Any = 0) -> Any:
     """The array with an axis of length 1 put in at `axis`."""
     return xp.expand_dims(x, axis=axis)
@@ -78,7 +88,7 @@ def expand_dims(xp: Any, x: Any, /, *, axis: Any = 0) -> Any:
 expand_dims.adjoint(x=lambda F, g, x: F.reshape(g, x.shape))
 
 
-@linear(laws=lambda draw: (draw.array("n", 1), {"axis": 1}))
+@linear(laws=lambda draw: (draw.array("n", 1, 1), {"axis": draw.choice(1, -1, (1, 2), ())}))
 def squeeze(xp: Any, x: Any, /, axis: Any) -> Any:
     """The array without an axis (or axes) of length 1."""
     return xp.squeeze(x, axis)
@@ -96,7 +106,12 @@ def flip(xp: Any, x: Any, /, *, axis: Any = None) -> Any:
 flip.adjoint(x=lambda F, g, axis: F.flip(g, axis=axis))
 
 
-@linear(laws=lambda draw: (draw.array("n", "m"), {"shift": 2, "axis": draw.choice(None, 0, 1)}))
+def _rolled(draw: Any) -> Any:
+    shift, axis = draw.choice((2, None), (-1, 0), (1, -1), ((1, -2), (0, 1)))
+    return draw.array("n", "m"), {"shift": shift, "axis": axis}
+
+
+@linear(laws=_rolled)
 def roll(xp: Any, x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     """The array with its elements moved along axes by `shift` places; what leaves at the end comes in at the front."""
     return xp.roll(x, shift, axis=axis)
@@ -109,7 +124,11 @@ def _back(shift: Any) -> Any:
 roll.adjoint(x=lambda F, g, shift, axis: F.roll(g, _back(shift), axis=axis))
 
 
-@linear(variadic=True, laws=lambda draw: ([draw.array("n", 2), draw.array("n", 3)], {"axis": 1}))
+def _joined(draw: Any) -> Any:
+    return [draw.array("n", "m"), draw.array("n", 1), draw.array("n", 3)], {"axis": draw.choice(1, -1, None)}
+
+
+@linear(variadic=True, laws=_joined)
 def concat(xp: Any, arrays: Any, /, *, axis: int | None = 0) -> Any:
     """Arrays joined along an axis that they have (flattened first if None)."""
     return xp.concat(arrays, axis=axis)
@@ -154,7 +173,7 @@ def _stack_adjoint(F: Any, g: Any, arrays: Any, axis: int) -> list[Any]:
 stack.adjoint(arrays=_stack_adjoint)
 
 
-@composite(laws=lambda draw: (draw.array(2, "n"), {"axis": 0}))
+@composite(laws=lambda draw: (draw.array(2, "n", 2), {"axis": draw.choice(0, 2, -1)}))
 def unstack(F: Any, x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     """The slices of the array along an axis, as a tuple."""
     before = (slice(None),) * (axis % len(x.shape))

@@ -76,7 +76,7 @@ NUMPY = _numpy_space()
 #: Types that NumPy computes with directly.
 SCALARS = frozenset([int, float, complex, bool])
 BUILTIN = frozenset([np.ndarray, *SCALARS, *(t for t in np.sctypeDict.values())])
-SPACES: dict[type, Space] = dict.fromkeys(BUILTIN, NUMPY)
+SPACES: dict[type, Space] = dict.fromkeys([*BUILTIN, type(None)], NUMPY)
 #: Called with a type that is in no table yet; gives its space or None.
 FINDERS: list[Callable[[type], Space | None]] = []
 
