@@ -49,6 +49,14 @@ def _numeric(subject: Subject, xs: list[Any], gs: list[Any], draw: Draw) -> None
     raise Unresolved(f"{subject.name}: {verdict}")
 
 
+def _finite(case: Case) -> list[Any]:
+    """The floating outputs; where they are not finite, there is no derivative to speak of."""
+    ys = floating(case.subject.value(case.xs))
+    if not all(np.isfinite(y).all() for y in ys):
+        raise Unresolved(f"{case.op.name} is not finite here")
+    return ys
+
+
 def _fitting(claimed: list[Any], xs: list[Any]) -> None:
     for i, (c, x) in enumerate(zip(claimed, xs, strict=True)):
         if c.shape != np.shape(x):
@@ -85,7 +93,7 @@ def modes_are_adjoint(case: Case) -> None:
     """<g, J t> = <J* g, t>, with the real inner product."""
     if not case.differentiable:
         return
-    ys = floating(case.subject.value(case.xs))
+    ys = _finite(case)
     gs, ts = case.cotangents(ys), case.tangents()
     cs = case.subject.vjp(case.xs, gs)
     zs = case.subject.jvp(case.xs, ts)
@@ -117,8 +125,8 @@ def second_derivative(case: Case) -> None:
     """The pullback is a function of arguments and cotangents, and has its own gradient."""
     if not case.differentiable:
         return
-    ys = case.subject.value(case.xs)
-    if not floating(ys):
+    ys = _finite(case)
+    if not ys:
         return
     gs = case.cotangents(ys)
     pullback = case.subject.pullback(case.xs, gs)
@@ -131,7 +139,7 @@ def derivative_of_the_pushforward(case: Case) -> None:
     """The pushforward is a function of arguments and tangents, and has its own gradient: reverse over forward."""
     if not case.differentiable:
         return
-    if not floating(case.subject.value(case.xs)):
+    if not _finite(case):
         return
     ts = case.tangents()
     pushforward = case.subject.pushforward(case.xs, ts)

@@ -73,6 +73,17 @@ class Draw:
         words = "".join(f", {w}=True" for w in ("complex", "ties") if getattr(self, w))
         return f"Draw({self.seed}, {self.sizes}{words})"
 
+    def again(
+        self, *, sizes: Sequence[int] | None = None, complex: bool | None = None, ties: bool = False  # noqa: A002
+    ) -> Draw:
+        """A fresh draw from the same seed, with other sizes, real instead of complex, or with ties."""
+        return Draw(
+            self.seed,
+            self.sizes if sizes is None else sizes,
+            complex=self.complex if complex is None else complex,
+            ties=ties,
+        )
+
     # -- sizes and choices -----------------------------------------------------------------------
     def size(self, name: str | None = None, least: int = 0) -> int:
         """The length of a dimension; one name has one length throughout a draw."""
@@ -160,7 +171,8 @@ class Draw:
             x = low + (self.rng.permutation(n) + self.rng.uniform(0.15, 0.85, n)) * ((high - low) / max(n, 1))
         else:
             x = self._values(n, low, high, free)
-        x, margin = self._near_kinks(x, low, high) if self.kinks else (x, gap)
+        kinks = [k for k in self.kinks if low < k < high]
+        x, margin = self._near_kinks(x, kinks, low, high) if kinks else (x, gap)
         x = np.sort(x.reshape(shape), axis=-1) if sort and shape else x.reshape(shape)
         if (self.complex if complex is None else complex) and not sort:
             width = min(high - low, 2.0) / 2
@@ -182,10 +194,10 @@ class Draw:
             x = x * 4
         return x
 
-    def _near_kinks(self, x: Array, low: float, high: float) -> tuple[Array, float]:
+    def _near_kinks(self, x: Array, kinks: list[float], low: float, high: float) -> tuple[Array, float]:
         """Values moved away from the kinks; or half of them moved onto kinks, if ties are asked for."""
         margin = 0.03 * min(high - low, 4.0)
-        for k in self.kinks:
+        for k in kinks:
             if self.ties:
                 x = np.where(self.rng.random(x.shape) < 0.5, k, x)
             else:
@@ -199,33 +211,36 @@ class Draw:
 
     def index(self, *dims: int | str) -> Any:
         """An index into an array of this shape, of any of NumPy's forms."""
-        return draw_index(self.rng, self.shape(*dims))
+        return draw_index(self.rng, self.shape(*dims) if dims else ())
+
+    def picked(self, index: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of what an index picks from an array of this shape."""
+        return np.shape(np.empty(shape)[index])
 
     # -- matrices --------------------------------------------------------------------------------
-    def well_conditioned(self, n: int | str) -> Array:
-        """A square matrix whose inverse is of the size of one."""
-        k = self.shape(n)[0]
-        x = self._matrix(k)
-        return self._give(x + 3 * (1 + k) ** 0.5 * np.eye(k), -math.inf, math.inf, 0.0)
+    def well_conditioned(self, *dims: int | str) -> Array:
+        """Square matrices, (..., n, n) for dims (..., n), whose inverses are of the size of one."""
+        x = self._matrices(dims)
+        return self._give(x + 3 * (1 + x.shape[-1]) ** 0.5 * np.eye(x.shape[-1]), -math.inf, math.inf, 0.0)
 
-    def symmetric(self, n: int | str) -> Array:
-        """A symmetric (if complex, Hermitian) matrix whose eigenvalues lie well apart."""
-        k = self.shape(n)[0]
-        q, _ = np.linalg.qr(self._matrix(k) + np.eye(k))
+    def symmetric(self, *dims: int | str) -> Array:
+        """Symmetric (if complex, Hermitian) matrices whose eigenvalues lie well apart."""
+        x = self._matrices(dims)
+        k = x.shape[-1]
+        q, _ = np.linalg.qr(x + np.eye(k))
         w = (np.arange(k) - k / 2 + self.rng.uniform(-0.2, 0.2, k)) * 1.5
-        x = (q * w) @ np.conj(q.T)
-        return self._give(_hermitian_part(x), -math.inf, math.inf, 0.0, _hermitian_part)
+        return self._give(hermitian_part((q * w) @ _adjoint(q)), -math.inf, math.inf, 0.0, hermitian_part)
 
-    def positive_definite(self, n: int | str) -> Array:
-        """A symmetric (if complex, Hermitian) matrix whose eigenvalues are larger than one."""
-        k = self.shape(n)[0]
-        a = self._matrix(k)
-        x = a @ np.conj(a.T) + (1 + self.rng.random()) * np.eye(k)
-        return self._give(_hermitian_part(x), -math.inf, math.inf, 0.0, _hermitian_part)
+    def positive_definite(self, *dims: int | str) -> Array:
+        """Symmetric (if complex, Hermitian) matrices whose eigenvalues are larger than one."""
+        a = self._matrices(dims)
+        x = a @ _adjoint(a) + (1 + self.rng.random()) * np.eye(a.shape[-1])
+        return self._give(hermitian_part(x), -math.inf, math.inf, 0.0, hermitian_part)
 
-    def _matrix(self, k: int) -> Array:
-        x = self.rng.uniform(-1, 1, (k, k))
-        return x + 1j * self.rng.uniform(-1, 1, (k, k)) if self.complex else x
+    def _matrices(self, dims: tuple[int | str, ...]) -> Array:
+        shape = self.shape(*dims, dims[-1])
+        x = self.rng.uniform(-1, 1, shape)
+        return x + 1j * self.rng.uniform(-1, 1, shape) if self.complex else x
 
     def _give(
         self, x: Any, low: float, high: float, gap: float, project: Callable[[Array], Array] | None = None
@@ -267,6 +282,10 @@ def _one_hot(u: Array, i: int) -> Array:
     return v.reshape(u.shape)
 
 
-def _hermitian_part(x: Array) -> Array:
-    found: Array = (x + np.conj(x.T)) / 2
+def _adjoint(x: Array) -> Array:
+    return np.conj(np.swapaxes(x, -1, -2))
+
+
+def hermitian_part(x: Array) -> Array:
+    found: Array = (x + _adjoint(x)) / 2
     return found

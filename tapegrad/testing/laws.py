@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from tapegrad.testing import conduct, derivatives, values
 from tapegrad.testing.case import Case
-from tapegrad.testing.draw import Draw
 from tapegrad.testing.law import LAWS, Law, LawError, Unresolved, testable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tapegrad.registry.op import Op
+    from tapegrad.testing.draw import Draw
 
 
 def laws_of(op: Op) -> list[Law]:
@@ -32,7 +32,7 @@ def broken(op: Op, draws: Iterable[Draw], laws: Sequence[Law] | None = None) -> 
             if draw.complex and not entry.takes_complex(op):
                 continue
             try:
-                entry(Case(op, Draw(draw.seed, draw.sizes, complex=draw.complex)))
+                entry(Case(op, draw.again()))
             except LawError as error:
                 return error
             except Unresolved:

@@ -103,7 +103,8 @@ def compare(f: Values, xs: Sequence[Any], us: Sequence[Any], gs: Sequence[Any], 
     with np.errstate(all="ignore"):
         line = _Line(f, xs, us, gs, grads)
         if not np.isfinite(line.claimed):
-            return Verdict(WRONG, np.nan, 0.0, 0.0, line.claimed)
+            finite = all(np.isfinite(_wide(y)).all() for y in f(xs))
+            return Verdict(WRONG if finite else UNRESOLVED, np.nan, 0.0, 0.0, line.claimed)
         coarse, fine = (line.at(k) for k in QUICK)
         error, bound = (16 * fine[0] - coarse[0]) / 15, 2 * fine[1] + line.rounding
         if abs(error) <= 1e-8 * line.scale + 10 * bound and (bound <= 1e-4 * line.scale or error == 0):

@@ -10,7 +10,6 @@ import numpy as np
 from tapegrad.errors import ShapeError
 from tapegrad.registry.op import Param
 from tapegrad.testing.case import Case
-from tapegrad.testing.draw import Draw
 from tapegrad.testing.law import LawError, differentiable, eps_of, fits, law, same, testable
 from tapegrad.testing.subject import floating, is_floating
 
@@ -83,7 +82,7 @@ SMALL = ((0,) * 8, (1,) * 8, (0, 1) * 4, (1, 0) * 4, (1, 2, 0) * 3, (3, 0, 2, 3)
 def small_shapes_work(case: Case) -> None:
     """0-d, empty, and of one element: there is a value, and gradients fit; or NumPy refuses as well."""
     draw = case.draw
-    small = Case(case.op, Draw(draw.seed, SMALL[draw.rng.integers(len(SMALL))], complex=draw.complex))
+    small = Case(case.op, draw.again(sizes=SMALL[draw.rng.integers(len(SMALL))]))
     try:
         ys = small.subject.value(small.xs)
     except ShapeError as error:
@@ -112,7 +111,7 @@ def kinks_take_a_value_between(case: Case) -> None:
     if not (case.op.kinks or case.draw.distinct) or not case.differentiable:
         return
     draw = case.draw
-    tied = Case(case.op, Draw(draw.seed, draw.sizes, ties=True))
+    tied = Case(case.op, draw.again(ties=True))
     subject, xs = tied.subject, tied.xs
     gs = tied.cotangents(subject.value(xs))
     found = subject.vjp(xs, gs)
