@@ -6,7 +6,7 @@ import _thread
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, final
 
-from tapegrad.core.node import SPENT, Node, parents, receive
+from tapegrad.core.node import SPENT, WATCH, Node, parents, receive
 
 if TYPE_CHECKING:
     import threading
@@ -98,7 +98,7 @@ def _run(order: list[Node], start: int, stop: int, recorded: bool, consumed: Own
                 else:
                     node.op.pull(node, g)
             node.mark = None
-            if node.owners is consumed:
+            if node.owners is consumed and node.op is not WATCH:  # that leads on to who watched the value before
                 node.op = SPENT
                 node.p = node.q = node.s = node.t = None
     except Exception as error:

@@ -118,7 +118,9 @@ def _keep_and_push(
         if backward:
             nodes.append(node)
         else:  # nobody will ask for a reverse sweep: values die as they do without a tape
-            node.p = node.q = node.s = node.t = None
+            node.q = node.s = node.t = None
+            if node.op is not WATCH:
+                node.p = None
 
     return keep
 
@@ -222,15 +224,22 @@ def watch(node: Node | None, recorders: frozenset[Recorder]) -> Node:
     """
     if node is None:
         return make_node(WATCH, None, None, None, None, group(recorders))
-    base: Node | None = node
-    while base is not None and base.op is WATCH and not any(r.live for r in base.owners.recorders):
-        base = base.p
+    base = _wanted(node)
+    if base is not None and base.op is WATCH:
+        base.p = _wanted(base.p)  # or a value that accumulators watch in turn would carry all of their nodes
     owners = recorders
     if base is not None:
         owners = recorders | (base.owners.recorders & state.active.recorders)
         if base.owners.recorders >= owners:
             return base
     return make_node(WATCH, base, None, None, None, group(owners))
+
+
+def _wanted(node: Node | None) -> Node | None:
+    """The node of the same value that somebody can still ask for."""
+    while node is not None and node.op is WATCH and not any(r.live for r in node.owners.recorders):
+        node = node.p
+    return node
 
 
 def root(node: Node | None, recorder: Recorder) -> Node | None:
