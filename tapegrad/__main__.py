@@ -3,7 +3,7 @@
 import math
 import os
 import sys
-from argparse import ArgumentDefaultsHelpFormatter, ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -45,15 +45,24 @@ def command_line() -> ArgumentParser:
         help="train a classifier of handwritten digits",
         description="Train a classifier of scikit-learn's 1,797 handwritten digits, print its accuracy on a quarter of "
         "them that it has not seen, and draw the loss curve and some predictions.",
-        formatter_class=ArgumentDefaultsHelpFormatter,
     )
-    demo.add_argument("--epochs", type=whole(1), default=60, metavar="N", help="passes over the training digits")
-    demo.add_argument("--batch", type=whole(1), default=64, metavar="N", help="digits in a step")
-    demo.add_argument("--lr", type=positive, default=0.1, metavar="RATE", help="learning rate of the first step")
     demo.add_argument(
-        "--seed", type=whole(0, 2**32 - 1), default=0, metavar="N", help="of the split, weights and batches"
+        "--epochs", type=whole(1), default=60, metavar="N", help="passes over the training digits [%(default)s]"
     )
-    demo.add_argument("--out", type=png, default=Path("tapegrad-demo.png"), metavar="FILE", help="the picture, a PNG")
+    demo.add_argument("--batch", type=whole(1), default=64, metavar="N", help="digits in a step [%(default)s]")
+    demo.add_argument(
+        "--lr", type=positive, default=0.1, metavar="RATE", help="learning rate of the first step [%(default)s]"
+    )
+    demo.add_argument(
+        "--seed",
+        type=whole(0, 2**32 - 1),
+        default=0,
+        metavar="N",
+        help="of the split, weights and batches [%(default)s]",
+    )
+    demo.add_argument(
+        "--out", type=png, default=Path("tapegrad-demo.png"), metavar="FILE", help="the picture, a PNG [%(default)s]"
+    )
     demo.add_argument("--quiet", action="store_true", help="print nothing but the accuracy")
     return parser
 

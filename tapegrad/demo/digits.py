@@ -43,7 +43,8 @@ def shifted(images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     padded = np.pad(images, ((0, 0), (1, 1), (1, 1)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, (8, 8), axis=(1, 2))
     down, right = rng.choice(3, size=(2, len(images)), p=(0.1, 0.8, 0.1))
-    return windows[np.arange(len(images)), down, right]
+    moved: np.ndarray = windows[np.arange(len(images)), down, right]
+    return moved
 
 
 def train(

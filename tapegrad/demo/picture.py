@@ -11,7 +11,7 @@ def draw(losses: list[float], steps: int, images: np.ndarray, labels: np.ndarray
     """Training losses, `steps` of them an epoch, beside test images with their labels and predictions."""
     figure = Figure(figsize=(11, 4.8), layout="constrained")
     FigureCanvasAgg(figure)
-    left, right = figure.subfigures(1, 2, width_ratios=(1, 1.1))
+    left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=(1, 1.1)).ravel()
     draw_losses(left, losses, steps)
     draw_digits(right, images, labels, predictions)
     return figure

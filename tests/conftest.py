@@ -1,0 +1,40 @@
+"""Hypothesis profiles, a guard against leaked state, and markers that skip with a reason."""
+
+import os
+from collections.abc import Iterator
+from importlib.util import find_spec
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tapegrad.core.recorder import EMPTY, state
+
+# Deadlines are off everywhere: the first call of an op compiles its entry point, and test machines are shared.
+settings.register_profile("dev", deadline=None)
+settings.register_profile("thorough", deadline=None, max_examples=1000)
+settings.register_profile(
+    "ci",
+    deadline=None,
+    max_examples=25,
+    derandomize=True,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
+
+
+@pytest.fixture(autouse=True)
+def nothing_records_between_tests() -> Iterator[None]:
+    """Fail the test that leaves a tape recording, and stop it, so that the next test starts clean."""
+    yield
+    left, state.active = state.active, EMPTY
+    assert left is EMPTY, "this test left a tape recording"
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what compares with a framework that is not here; under TAPEGRAD_REQUIRE_INTEROP, fail instead."""
+    for marker in item.iter_markers("interop"):
+        missing = [module for module in marker.args if find_spec(module) is None]
+        if missing:
+            reason = f"not installed: {', '.join(missing)}"
+            (pytest.fail if os.environ.get("TAPEGRAD_REQUIRE_INTEROP") else pytest.skip)(reason)
