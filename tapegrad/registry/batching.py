@@ -17,7 +17,7 @@ from tapegrad.errors import NotDifferentiable
 from tapegrad.kernels.batched import Batched
 from tapegrad.registry.declare import linear
 from tapegrad.registry.op import OPS, Op
-from tapegrad.registry.space import NUMPY, SPACES, F, Space, space_of
+from tapegrad.registry.space import NUMPY, SPACES, F, Space, offer, space_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,7 +38,7 @@ class BatchedSpace(Space):
         super().__init__("batched", 10, SimpleNamespace())
 
     def learn(self, op: Op) -> None:
-        setattr(self, op.name, _OWN.get(op.name) or _caller(self, op))
+        offer(self, op, _OWN.get(op.key) or _caller(self, op))
 
 
 def _caller(space: BatchedSpace, op: Op) -> Callable[..., Any]:
@@ -52,12 +52,12 @@ def _caller(space: BatchedSpace, op: Op) -> Callable[..., Any]:
         flat = arrays[0] if op.variadic else arrays
         level = max((a.level for a in flat if type(a) is Batched), default=0)
         if not level:
-            return getattr(space_of(flat), op.name)(*arrays, **params)
+            return getattr(space_of(flat), op.key)(*arrays, **params)
         rule = op.batch_rule
         if rule is None:
             if op.pointwise:
                 rule = _pointwise(op)
-            elif hasattr(NUMPY.kernels, op.name):
+            elif hasattr(NUMPY.kernels, op.key):
                 raise NotDifferentiable(f"{op.name}: no batching rule is declared")
             else:
                 return op.body(space, *arrays, **params)
@@ -76,7 +76,7 @@ def _pointwise(op: Op) -> Callable[..., Any]:
     def rule(F: Any, has: Sequence[bool], *arrays: Any, **params: Any) -> Any:
         rank = max(rank_of(a) - b for a, b in zip(arrays, has, strict=True))
         aligned = [_aligned(F, a, rank) if b else a for a, b in zip(arrays, has, strict=True)]
-        return getattr(F, op.name)(*aligned, **params)
+        return getattr(F, op.key)(*aligned, **params)
 
     return rule
 

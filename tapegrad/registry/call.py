@@ -71,7 +71,7 @@ def unpack_all(op: Op, name: str, values: Any) -> tuple[tuple[Any, ...], tuple[N
 def dispatch(op: Op, raws: tuple[Any, ...], *args: Any, **params: Any) -> Any:
     """Compute on raw values that are not all NumPy's."""
     space = space_of(raws)
-    return getattr(space, op.name)(*args, **params)
+    return getattr(space, op.key)(*args, **params)
 
 
 def promote(

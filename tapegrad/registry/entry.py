@@ -7,7 +7,7 @@ have named (and so what is saved), whether a Python operator computes the op.  `
 from __future__ import annotations
 
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -34,7 +34,26 @@ def stub(op: Op) -> Callable[..., Any]:
     function.__doc__ = op.body.__doc__
     function.__module__ = module
     function.__dict__["op"] = op
+    function.__dict__["__wrapped__"] = _Signed(op)
     return function
+
+
+@final
+class _Signed:
+    """Where `inspect.signature` finds that of an op's function, which is made when it is asked for."""
+
+    __slots__ = ("_op",)
+
+    def __init__(self, op: Op) -> None:
+        self._op = op
+
+    @property
+    def __signature__(self) -> Any:
+        import inspect
+
+        scope: dict[str, Any] = {f"D_{p.name}": p.default for p in self._op.params}
+        exec(f"def signed({_parameters(self._op)}): ...", scope)
+        return inspect.signature(scope["signed"])
 
 
 def _first_call(op: Op) -> Callable[..., Any]:
@@ -68,7 +87,7 @@ def _environment(op: Op) -> dict[str, Any]:
         "OP": op,
         "F": F,
         "BODY": op.body,
-        "KERNEL": getattr(NUMPY, op.name) if op.kind != "composite" else None,
+        "KERNEL": getattr(NUMPY, op.key) if op.kind != "composite" else None,
         "Tensor": Tensor,
         "Node": Node,
         "ndarray": np.ndarray,
@@ -122,6 +141,8 @@ def entry_source(op: Op) -> str:
         return "\n".join(lines + _composite(op, raws, nodes)) + "\n"
     lines += _promotion(op)
     lines += _computing(op)
+    if op.outputs and op.kind == "constant":
+        return "\n".join([*lines, "    return outputs(OP, y, None, None, None, None)"]) + "\n"
     if op.outputs:
         lines += [f"    return outputs(OP, y, ({raws},), ({nodes},), ({_keywords(op, values=True)}), V0)"]
         return "\n".join(lines) + "\n"

@@ -75,7 +75,7 @@ def _pointwise(variant: Variant, node: Node, given: dict[str, Any], saved: dict[
 
 def _linear(variant: Variant, given: dict[str, Any], saved: dict[str, Any], F: Any) -> Any:
     op = variant.op
-    run = getattr(F, op.name)
+    run = getattr(F, op.key)
     params = {p.name: saved[p.name] for p in op.params}
     if op.variadic:
         (a,) = op.arrays

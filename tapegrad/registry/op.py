@@ -148,10 +148,12 @@ class Op:
         self.entry: Callable[..., Any] = _entry_stub(self)
         if not (body.__doc__ or "").strip():
             raise DeclarationError(f"{self.name}: an op needs a docstring that says what its value is")
-        if self.name in OPS and self.public and OPS[self.name].body.__module__ != body.__module__:
-            raise DeclarationError(f"there is an op {self.name} already, in {OPS[self.name].body.__module__}")
+        #: Under which it is found: its name, for an op of tapegrad; with its module before it for anybody else's.
+        self.key = self.name if body.__module__.partition(".")[0] == "tapegrad" else f"{body.__module__}.{self.name}"
+        if self.key in OPS and self.public and OPS[self.key].body.__module__ != body.__module__:
+            raise DeclarationError(f"there is an op {self.name} already, in {OPS[self.key].body.__module__}")
         _check_laws(self)
-        OPS[self.name] = self
+        OPS[self.key] = self
         for learn in _FOLLOWERS:
             learn(self)
 
@@ -279,13 +281,18 @@ def _signature(op: Op) -> tuple[tuple[str, ...], tuple[Param, ...]]:
         Param(n, defaults.get(n, Param.REQUIRED), n not in positional) for n in names[1 + len(arrays) :]
     )
     for n in names[1:]:
-        if n in _LOCALS or n.startswith(("raw", "node", "kind")):
+        if n in _taken(op) or n.startswith(("raw", "node", "kind")):
             raise DeclarationError(f"{op.name}: call the argument something else than {n!r}, a name of compiled code")
     if op.kind == "constant":
         return arrays, params
     if not arrays:
         raise DeclarationError(f"{op.name}: an op has at least one array")
     return arrays, params
+
+
+def _taken(op: Op) -> frozenset[str]:
+    """Names that the compiled entry uses for itself; a composite's records nothing."""
+    return _LOCALS if op.kind != "composite" else _LOCALS - {"d", "g", "n", "out", "owners", "p", "q", "t"}
 
 
 def _optional(op: Op) -> tuple[str, ...]:

@@ -14,6 +14,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
+def offer(space: Any, op: Op, function: Callable[..., Any]) -> None:
+    """Put an op's function into a namespace; a user's op also under its bare name, if that is free."""
+    setattr(space, op.key, function)
+    if op.key != op.name and (not hasattr(space, op.name) or getattr(space, op.name) in _OFFERED):
+        setattr(space, op.name, function)
+        _OFFERED.add(function)
+
+
+#: Functions of users' ops that stand under their bare names: the latest declaration of a name counts.
+_OFFERED: set[Any] = set()
+
+
 class Space:
     """The ops on raw values of one kernel set: a kernel where the set has one, else the op's own body.
 
@@ -34,8 +46,8 @@ class Space:
 
     def learn(self, op: Op) -> None:
         """Take in an op as it is declared."""
-        if not hasattr(self.kernels, op.name):
-            setattr(self, op.name, partial(op.body, self))
+        if not hasattr(self.kernels, op.key):
+            offer(self, op, partial(op.body, self))
 
     def __repr__(self) -> str:
         return f"<{self.space_name} kernels>"
@@ -49,7 +61,7 @@ class Ops:
         follow(self.learn)
 
     def learn(self, op: Op) -> None:
-        setattr(self, op.name, op.entry)
+        offer(self, op, op.entry)
 
     if TYPE_CHECKING:
 
