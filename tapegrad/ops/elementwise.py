@@ -257,6 +257,15 @@ def copysign(xp: Any, x1: Any, x2: Any, /) -> Any:
 copysign.partials(x1=lambda F, x1, x2: F.sign(x1) * F.copysign(F.ones(x1.shape, dtype=x1.dtype), x2), x2=0)
 
 
+@elementwise(real=True)
+def nextafter(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """The next number after the first element, in the direction of the second; it moves with the first."""
+    return xp.nextafter(x1, x2)
+
+
+nextafter.partials(x1=1, x2=0)
+
+
 # -- parts of complex numbers --------------------------------------------------------------------------
 @primitive(pointwise=True, kinks=(0.0,), laws=lambda draw: (draw.array("n", "m"),))
 def abs(xp: Any, x: Any, /) -> Any:  # noqa: A001

@@ -58,7 +58,6 @@ isnan = _unary("isnan", "Whether an element is NaN.")
 isinf = _unary("isinf", "Whether an element is an infinity.")
 isfinite = _unary("isfinite", "Whether an element is neither NaN nor an infinity.")
 signbit = _unary("signbit", "Whether an element's sign bit is set, as that of -0.0 is.")
-nextafter = _binary("nextafter", "The next number after the first element, in the direction of the second.")
 
 floor = _unary("floor", "The largest integer not above each element.")
 ceil = _unary("ceil", "The smallest integer not below each element.")

@@ -87,7 +87,7 @@ def arguments(op: Op, draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
         return _elementwise(op, draw), {}
     draw.domain = op.domain
     draw.kinks = op.kinks if isinstance(op.kinks, tuple) else ()
-    drawn = op.laws(draw)
+    drawn: Any = op.laws(draw)
     drawn = drawn if isinstance(drawn, tuple) else (drawn,)
     if drawn and isinstance(drawn[-1], dict):
         return drawn[:-1], drawn[-1]

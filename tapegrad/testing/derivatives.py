@@ -63,7 +63,7 @@ def _fitting(claimed: list[Any], xs: list[Any]) -> None:
             raise LawError(f"the cotangent of argument {i} has shape {c.shape}, the argument {np.shape(x)}")
 
 
-@law(differentiable, cost=8)
+@law(differentiable)
 def pullback_is_the_derivative(case: Case) -> None:
     if not case.differentiable:
         return
@@ -88,7 +88,7 @@ def declared_derivatives_are_there(case: Case) -> None:
             raise LawError(f"{op.name}: the gradient for {name} is {c}, its declared rule {op.rules[name]!r}")
 
 
-@law(differentiable, cost=2)
+@law(differentiable)
 def modes_are_adjoint(case: Case) -> None:
     """<g, J t> = <J* g, t>, with the real inner product."""
     if not case.differentiable:
@@ -108,7 +108,7 @@ def modes_are_adjoint(case: Case) -> None:
         )
 
 
-@law(differentiable, cost=3)
+@law(differentiable)
 def recorded_is_the_same(case: Case) -> None:
     """A gradient, or a tangent, that an outer tape records is the one that is computed on raw arrays."""
     if not case.differentiable:
@@ -120,7 +120,7 @@ def recorded_is_the_same(case: Case) -> None:
     same(case.subject.jvp(case.xs, ts, watched=True), case.subject.jvp(case.xs, ts), rtol, "recorded tangent")
 
 
-@law(twice, cost=20)
+@law(twice)
 def second_derivative(case: Case) -> None:
     """The pullback is a function of arguments and cotangents, and has its own gradient."""
     if not case.differentiable:
@@ -134,7 +134,7 @@ def second_derivative(case: Case) -> None:
     _numeric(pullback, xs, _noise(case, pullback.value(xs)), case.draw)
 
 
-@law(twice, cost=20)
+@law(twice)
 def derivative_of_the_pushforward(case: Case) -> None:
     """The pushforward is a function of arguments and tangents, and has its own gradient: reverse over forward."""
     if not case.differentiable:
@@ -151,7 +151,7 @@ def _noise(case: Case, ys: list[Any]) -> list[Any]:
     return [np.asarray(case.draw.noise(y.shape, y.dtype)) for y in ys]
 
 
-@law(differentiable, cost=3)
+@law(differentiable)
 def pullback_is_linear(case: Case) -> None:
     """In the cotangent; and that of zero is exactly zero."""
     if not case.differentiable:
@@ -173,7 +173,7 @@ def linear(op: Op) -> bool:
     return testable(op) and op.kind in ("linear", "multilinear")
 
 
-@law(linear, cost=2)
+@law(linear)
 def linear_ops_are_linear(case: Case) -> None:
     """f(a x + b z) = a f(x) + b f(z): in all arrays taken together, or in each while the others are held."""
     op = case.op
@@ -190,4 +190,6 @@ def linear_ops_are_linear(case: Case) -> None:
             scale = float(max(np.max(np.abs(y), initial=0.0), np.max(np.abs(w), initial=0.0)))
             d = difference(found, e, scale)
             if not d <= 1e3 * eps_of([found], case.active):
-                raise LawError(f"{op.name} is declared {op.kind}, and f(a x + b z) differs from a f(x) + b f(z) by {d:.1e}")
+                raise LawError(
+                    f"{op.name} is declared {op.kind}, and f(a x + b z) differs from a f(x) + b f(z) by {d:.1e}"
+                )

@@ -52,7 +52,7 @@ class Draw:
         seed: int,
         sizes: Sequence[int] = (),
         *,
-        complex: bool = False,  # noqa: A002
+        complex: bool = False,
         ties: bool = False,
         domain: tuple[float, float] | None = None,
         kinks: tuple[float, ...] = (),
@@ -73,9 +73,7 @@ class Draw:
         words = "".join(f", {w}=True" for w in ("complex", "ties") if getattr(self, w))
         return f"Draw({self.seed}, {self.sizes}{words})"
 
-    def again(
-        self, *, sizes: Sequence[int] | None = None, complex: bool | None = None, ties: bool = False  # noqa: A002
-    ) -> Draw:
+    def again(self, *, sizes: Sequence[int] | None = None, complex: bool | None = None, ties: bool = False) -> Draw:
         """A fresh draw from the same seed, with other sizes, real instead of complex, or with ties."""
         return Draw(
             self.seed,
@@ -128,7 +126,9 @@ class Draw:
 
     def dtype(self, *names: str) -> np.dtype[Any]:
         """One of the dtypes named; a floating one that can hold what is drawn, if none is."""
-        return np.dtype(self.choice(*(names or (("complex128", "complex64") if self.complex else _FLOATS))))
+        names = names or (("complex128", "complex64") if self.complex else _FLOATS)
+        found: np.dtype[Any] = np.dtype(self.choice(*names))
+        return found
 
     # -- arrays ----------------------------------------------------------------------------------
     def array(
@@ -136,13 +136,13 @@ class Draw:
         *dims: int | str,
         low: float | None = None,
         high: float | None = None,
-        complex: bool | None = None,  # noqa: A002
+        complex: bool | None = None,
         distinct: bool = False,
         sort: bool = False,
     ) -> Array:
         """An array of floats.
 
-        * `dims`: its lengths, as numbers or names; any shape from 0-d to 3-d, with lengths of 0 and 1, if none is given.
+        * `dims`: its lengths, as numbers or names; any shape from 0-d to 3-d, empty ones too, if none is given.
         * `low`, `high`: bounds; the op's domain, or -2 and 2, if not given.
         * `complex`: with an imaginary part; as the draw says if not given.
         * `distinct`: no two elements are equal; `sort`: they rise along the last axis.
@@ -155,7 +155,7 @@ class Draw:
         *,
         low: float | None = None,
         high: float | None = None,
-        complex: bool | None = None,  # noqa: A002
+        complex: bool | None = None,
         distinct: bool = False,
         sort: bool = False,
     ) -> Array:
@@ -245,9 +245,9 @@ class Draw:
     def _give(
         self, x: Any, low: float, high: float, gap: float, project: Callable[[Array], Array] | None = None
     ) -> Array:
-        x = np.asarray(x)
-        self.known.append(Known(x, low, high, gap, project))
-        return x
+        made: Array = np.asarray(x)
+        self.known.append(Known(made, low, high, gap, project))
+        return made
 
     # -- small moves -----------------------------------------------------------------------------
     def direction(self, x: Any, *, one_hot: bool = False) -> Array:

@@ -19,7 +19,7 @@ def draw_index(rng: Generator, shape: tuple[int, ...]) -> Any:
         return _basic(rng, shape[0]) if shape else ...
     if kind == 2 and shape and shape[0]:
         return rng.integers(-shape[0], shape[0], _small_shape(rng))
-    parts = [_one(rng, n, arrays=kind > 3) for n in shape]
+    parts = [_one(rng, n, arrays=bool(kind > 3)) for n in shape]
     return _tuple(rng, parts)
 
 

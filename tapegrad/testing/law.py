@@ -20,7 +20,7 @@ class LawError(AssertionError):
     """An op breaks a law."""
 
 
-class Unresolved(Exception):  # noqa: N818  no error: nobody knows
+class Unresolved(Exception):
     """Neither kept nor broken can be said for these arguments: draw others."""
 
 
@@ -28,16 +28,15 @@ class Unresolved(Exception):  # noqa: N818  no error: nobody knows
 class Law:
     """One law: its name, its check, and which ops it is for.
 
-    `cost` is how many times longer than a plain gradient a check takes, roughly; tests draw fewer cases where it is high.
+    With `complex`, it is for complex arguments too.
     """
 
-    __slots__ = ("applies", "check", "complex", "cost", "name")
+    __slots__ = ("applies", "check", "complex", "name")
 
-    def __init__(self, check: Check, applies: Condition, cost: int, complex: bool) -> None:  # noqa: A002
+    def __init__(self, check: Check, applies: Condition, complex: bool) -> None:
         self.name = check.__name__
         self.check = check
         self.applies = applies
-        self.cost = cost
         self.complex = complex
 
     def __call__(self, case: Case) -> None:
@@ -61,13 +60,11 @@ class Law:
 LAWS: dict[str, Law] = {}
 
 
-def law(
-    applies: Condition, *, cost: int = 1, complex: bool = True  # noqa: A002
-) -> Callable[[Check], Check]:
+def law(applies: Condition, *, complex: bool = True) -> Callable[[Check], Check]:
     """Enter a check into the table.  With `complex`, it is for complex arguments too, where the op takes them."""
 
     def enter(check: Check) -> Check:
-        LAWS[check.__name__] = Law(check, applies, cost, complex)
+        LAWS[check.__name__] = Law(check, applies, complex)
         return check
 
     return enter
@@ -92,9 +89,10 @@ def _eps(dtype: Any) -> float:
     if dtype.kind in "fc":
         return float(np.finfo(dtype).eps)
     if dtype.kind == "V":
-        from ml_dtypes import finfo
+        import ml_dtypes
 
-        return float(finfo(dtype).eps)
+        eps: Any = ml_dtypes.finfo(dtype).eps  # type: ignore[no-untyped-call]
+        return float(eps)
     return 0.0
 
 
@@ -130,11 +128,17 @@ def same(found: Sequence[Any], expected: Sequence[Any], rtol: float, what: str) 
     for i, (a, b) in enumerate(zip(found, expected, strict=True)):
         d = difference(a, b)
         if not d <= rtol:
-            raise LawError(f"{what} [{i}]: differs by {d:.1e} (allowed {rtol:.1e})\n  got      {_brief(a)}\n  expected {_brief(b)}")
+            raise LawError(
+                f"{what} [{i}]: differs by {d:.1e} (allowed {rtol:.1e})\n  got      {_brief(a)}\n  expected {_brief(b)}"
+            )
 
 
 def _brief(x: Any) -> str:
-    return "None" if x is None else f"{x.dtype} {np.shape(x)} {np.array2string(np.asarray(x), threshold=12, separator=', ')}"
+    return (
+        "None"
+        if x is None
+        else f"{x.dtype} {np.shape(x)} {np.array2string(np.asarray(x), threshold=12, separator=', ')}"
+    )
 
 
 def fits(found: Sequence[Any], like: Sequence[Any], what: str) -> None:

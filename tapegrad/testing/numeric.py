@@ -23,7 +23,7 @@ OK, WRONG, UNRESOLVED = "ok", "wrong", "unresolved"
 
 @final
 class Verdict:
-    """`state`; `error` is the discrepancy along the direction, `bound` how sure that is, `scale` what would be 100 %."""
+    """`state`; `error`: the discrepancy along the direction; `bound`: how sure that is; `scale`: 100 %."""
 
     __slots__ = ("bound", "claimed", "error", "scale", "state")
 
@@ -64,7 +64,9 @@ def _wide(x: Any) -> Any:
 class _Line:
     """The function along one direction, projected on a cotangent."""
 
-    def __init__(self, f: Values, xs: Sequence[Any], us: Sequence[Any], gs: Sequence[Any], grads: Sequence[Any]) -> None:
+    def __init__(
+        self, f: Values, xs: Sequence[Any], us: Sequence[Any], gs: Sequence[Any], grads: Sequence[Any]
+    ) -> None:
         self.f, self.xs, self.us, self.gs, self.grads = f, xs, us, gs, grads
         self.claimed = dot(grads, us)
         self.rounding = max((_eps(g) for g in grads if g.size), default=0.0) * size_of(grads, us)  # of the claim
@@ -82,7 +84,8 @@ class _Line:
         difference = dot(self.gs, [_wide(a) - _wide(b) for a, b in zip(above, below, strict=True)])
         step = dot(self.grads, [a - b for a, b in zip(up, down, strict=True)])
         noise = sum(
-            _eps(y) * float(np.sum(np.abs(g) * (np.abs(_wide(y)) + min(1.0, float(np.max(np.abs(_wide(y)), initial=0.0))))))
+            _eps(y)
+            * float(np.sum(np.abs(g) * (np.abs(_wide(y)) + min(1.0, float(np.max(np.abs(_wide(y)), initial=0.0))))))
             for g, y in zip(self.gs, above, strict=True)
         )
         self.moved = max(self.moved, abs(difference) / (2 * h)) if np.isfinite(difference) else self.moved

@@ -1,0 +1,83 @@
+"""Copies of ops under private names, with something changed; they are gone when the test is over."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.registry.batching import BATCHED
+from tapegrad.registry.op import OPS, Op, no_derivative
+from tapegrad.registry.space import NUMPY, F
+from tapegrad.testing import broken
+from tapegrad.testing.draw import Draw
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tapegrad.testing import Law, LawError
+
+STATEMENT = {"elementwise": "partials", "linear": "adjoint", "multilinear": "adjoint", "primitive": "pullback"}
+COPIED = (
+    "domain",
+    "kinks",
+    "real",
+    "singular",
+    "variadic",
+    "weak",
+    "pointwise",
+    "outputs",
+    "laws",
+    "tolerance",
+    "order",
+)
+DRAWS = [
+    Draw(seed, sizes, complex=complex)
+    for complex in (False, True)
+    for seed, sizes in enumerate(
+        [(2, 2, 3, 1), (3, 3, 2, 2), (2, 3, 1, 4), (), (), (), (), (), (), (), (), (), (), (), ()]
+    )
+]
+
+
+def copy_of(
+    name: str,
+    *,
+    kind: str | None = None,
+    body: Callable[..., Any] | None = None,
+    called: str | None = None,
+    pushforward: dict[str, Any] | None = None,
+    words: dict[str, Any] | None = None,
+    **rules: Any,
+) -> Op:
+    """An op like the one of this name, but of another kind, or with another body, or with other rules by argument."""
+    base = OPS[name]
+    given = body or base.body
+    called = called or f"planted_{name}"
+    f = FunctionType(given.__code__, given.__globals__, called, given.__defaults__, given.__closure__)
+    f.__kwdefaults__, f.__doc__ = given.__kwdefaults__, "Planted by a test."
+    given_words = {**{w: getattr(base, w) for w in COPIED}, "public": False, **(words or {})}
+    if kind is not None and given_words["laws"] is None:
+        given_words["laws"] = lambda draw: (draw.array(),)
+    op = Op(f, kind or base.kind, **given_words)
+    if op.kind in STATEMENT:
+        getattr(op, STATEMENT[op.kind])(**{a: rules.get(a, base.rules.get(a, no_derivative)) for a in op.arrays})
+    if op.kind == "primitive" and (pushforward or base.pushes) and kind is None:
+        op.pushforward(**{**base.pushes, **(pushforward or {})})
+    return op
+
+
+@contextmanager
+def planted(make: Callable[[], Op]) -> Iterator[Op]:
+    op = make()
+    try:
+        yield op
+    finally:
+        del OPS[op.name]
+        for space in (NUMPY, NUMPY.deferring, BATCHED, F):
+            vars(space).pop(op.name, None)
+
+
+def breach(make: Callable[[], Op], laws: list[Law] | None = None) -> LawError | None:
+    with planted(make) as op:
+        return broken(op, DRAWS, laws)
