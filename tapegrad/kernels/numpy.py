@@ -68,6 +68,7 @@ from numpy import (  # noqa: F401  re-exported: these are kernels
     positive,
     reciprocal,
     remainder,
+    repeat,
     roll,
     signbit,
     sin,
@@ -87,8 +88,18 @@ from numpy import abs as abs  # noqa: A004, PLC0414
 from numpy import pow as pow  # noqa: A004, PLC0414
 from numpy import round as round  # noqa: A004, PLC0414
 
+from tapegrad.kernels.numpy_conv import conv, conv_input_grad, conv_kernel_grad  # noqa: F401
+from tapegrad.kernels.numpy_pool import (  # noqa: F401
+    window_argmax,
+    window_max,
+    window_put,
+    window_spread,
+    window_sum,
+    window_take,
+)
 from tapegrad.kernels.numpy_scatter import (  # noqa: F401  kernels too
     is_basic,
+    put,
     put_add,
     put_add_later,
     put_along_axis_add,
@@ -281,8 +292,25 @@ def log_softmax(x: Any, *, axis: Any = -1) -> Any:
     return x - s
 
 
+_ROW_OF_ZEROS = {np.dtype(t): np.zeros(1024, t) for t in (np.float32, np.float64)}
+
+
 def relu(x: Any) -> Any:
+    """The larger of `x` and 0.
+
+    NumPy's maximum of two rows is three times as fast as that of a row and a scalar (measured: 9.7 us and 25 for 65,536
+    elements), so large arrays are compared with rows of zeros.
+    """
+    if type(x) is np.ndarray and x.size >= 1024 and x.flags.c_contiguous and x.dtype in _ROW_OF_ZEROS:
+        for length in (1024, 256, 64):
+            if x.size % length == 0:
+                return np.maximum(x.reshape(-1, length), _ROW_OF_ZEROS[x.dtype][:length]).reshape(x.shape)
     return np.maximum(x, 0)
+
+
+def step(x: Any) -> Any:
+    """1 where x > 0, else 0, in the dtype of x: a third of the time of `sign`."""
+    return np.greater(x, 0).astype(x.dtype)
 
 
 def sigmoid(x: Any) -> Any:
@@ -402,6 +430,18 @@ def argsort(x: Any, *, axis: int = -1, descending: bool = False, stable: bool = 
 def sort(x: Any, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     y = np.sort(x, axis=axis, stable=stable)
     return np.flip(y, axis) if descending else y
+
+
+def unique_index(x: Any) -> Any:
+    """Of the distinct elements, rising: where each first stands, which of them each element is, how many are equal."""
+    _, indices, inverse, counts = np.unique(
+        x.reshape(-1), return_index=True, return_inverse=True, return_counts=True, equal_nan=False
+    )
+    return indices, inverse.reshape(x.shape), counts
+
+
+def nonzero(x: Any) -> Any:
+    return np.nonzero(x)
 
 
 # -- linear algebra ----------------------------------------------------------------------------------
