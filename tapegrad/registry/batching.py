@@ -178,7 +178,7 @@ _OWN: dict[str, Callable[..., Any]] = {
 }
 
 
-def lift(op: Op, raws: Sequence[Any], nodes: Sequence[Node | None]) -> list[Any] | None:
+def lift(raws: Sequence[Any], nodes: Sequence[Node | None]) -> list[Any] | None:
     """The arguments with recorded ones that lack the batch of the others spread over it; None if there are none.
 
     So the cotangent of such an argument is collected over the batch by the adjoint of `spread`.

@@ -262,7 +262,7 @@ def _promotion(op: Op) -> list[str]:
 def _computing(op: Op) -> list[str]:
     if op.variadic:
         return [
-            "    lifted = lift(OP, raws, nodes)",
+            "    lifted = lift(raws, nodes)",
             "    if lifted is not None:",
             f"        return OP.entry(lifted{_keywords(op)})",
             "    try:",
@@ -285,7 +285,7 @@ def _computing(op: Op) -> list[str]:
     lines += [f"        elif {builtin}:", f"            y = {expression}"]
     lines += [
         "        else:",
-        f"            lifted = lift(OP, ({_raws(op)},), ({_nodes(op)},))",
+        f"            lifted = lift(({_raws(op)},), ({_nodes(op)},))",
         "            if lifted is not None:",
         f"                return OP.entry(*lifted{_keywords(op)})",
         f"            y = dispatch(OP, ({_raws(op)},), {args})",
