@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from typing import TYPE_CHECKING, Any, Self, final
 
@@ -10,7 +11,7 @@ import numpy as np
 from tapegrad.core import recorder as rec
 from tapegrad.core.node import Node, parents
 from tapegrad.core.recorder import EMPTY, Recorder, group, state
-from tapegrad.core.tensor import Tensor, tensor
+from tapegrad.core.tensor import Tensor, linked, tensor
 from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, ShapeError
 from tapegrad.ops.convert import asarray
@@ -18,7 +19,6 @@ from tapegrad.registry.space import F
 from tapegrad.tree import flatten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import TracebackType
 
 
@@ -39,24 +39,20 @@ class ForwardAccumulator:
     Tensor(6.75, dtype=float32)
     """
 
-    __slots__ = ("__weakref__", "_recorder", "_tangents", "_primals")
+    __slots__ = ("__weakref__", "_recorder", "_tangents")
 
     def __init__(self, primals: Any, tangents: Any) -> None:
         self._tangents: weakref.WeakKeyDictionary[Node, Any] = weakref.WeakKeyDictionary()
-        self._recorder = Recorder(auto=False, on_push=_pusher(self._tangents))
+        self._recorder = Recorder(auto=False, on_push=functools.partial(_push, self._tangents))
         xs, _ = flatten(primals)
         ts, _ = flatten(tangents)
         if len(xs) != len(ts):
             raise ShapeError(f"ForwardAccumulator: expected as many tangents as primals, got {len(ts)} and {len(xs)}")
-        self._primals = [(x, _checked(x, t)) for x, t in zip(xs, ts, strict=True)]
-        for x, t in self._primals:
-            self._watch(x, t)
-
-    def _watch(self, x: Tensor, t: Tensor) -> None:
-        before = x.node
-        x.node = node = rec.watch(before, frozenset([self._recorder]))
-        known = self._tangents.get(node)
-        self._tangents[node] = t if known is None or node is before else F.add(known, t)
+        pairs = [(x, _checked(x, t)) for x, t in zip(xs, ts, strict=True)]
+        if len({id(x) for x in xs}) < len(xs):
+            raise ArgumentError("ForwardAccumulator: a tensor is among the primals twice; give it the sum of its tangents")
+        for x, t in pairs:
+            self._tangents[rec.watch(x, frozenset([self._recorder]))] = t
 
     def __enter__(self) -> Self:
         if self._recorder.entered:
@@ -70,16 +66,25 @@ class ForwardAccumulator:
         rec.leave(self._recorder)
 
     def __del__(self) -> None:
-        rec.release(self._recorder)
+        recorder = getattr(self, "_recorder", None)  # None if the constructor's arguments were refused
+        if recorder is not None:
+            if recorder.entered:
+                rec.leave(recorder)
+            rec.release(recorder)
 
     def jvp(self, primals: Any, unconnected_gradients: str = "none") -> Any:
         """The tangent of each tensor in a structure; None (or zeros, if "zero") where it does not depend on the inputs."""
+        if unconnected_gradients not in ("none", "zero"):
+            raise ValueError(f"unconnected_gradients is 'none' or 'zero', got {unconnected_gradients!r}")
         leaves, rebuild = flatten(primals)
         found = []
         for y in leaves:
-            node = y.node if isinstance(y, Tensor) else None
-            t = self._tangents.get(node) if node is not None else None
-            if t is None and unconnected_gradients == "zero" and isinstance(y, Tensor):
+            if y is not None and not isinstance(y, Tensor):
+                raise ArgumentError(f"jvp(primals): expected Tensors or Variables, got {type(y).__name__}")
+            t = self._tangents.get(y.node) if y is not None and y.node is not None else None
+            if t is not None:
+                t = linked(t.raw, t.node)  # a tensor may be written to
+            elif unconnected_gradients == "zero" and y is not None:
                 t = F.zeros_like(tensor(y.raw))
             found.append(t)
         return rebuild(found)
@@ -91,6 +96,7 @@ def _checked(x: Any, t: Any) -> Tensor:
     if not is_inexact(x.raw.dtype):
         raise DTypeError(f"ForwardAccumulator: expected floating primals, got {x.raw.dtype}")
     t = asarray(t, dtype=None if isinstance(t, Tensor) else x.raw.dtype)
+    t = linked(*t.read())  # a tensor may be written to
     if t.shape != x.raw.shape or t.dtype != x.raw.dtype:
         raise ShapeError(
             f"ForwardAccumulator: expected a tangent like its primal, {x.raw.dtype} {x.raw.shape}, "
@@ -99,28 +105,29 @@ def _checked(x: Any, t: Any) -> Tensor:
     return t
 
 
-def _pusher(tangents: weakref.WeakKeyDictionary[Node, Any]) -> Callable[[Node], None]:
-    """What runs for every node that is made: the tangent of its value, where a parent has one."""
+def _push(tangents: weakref.WeakKeyDictionary[Node, Any], node: Node, recorder: Recorder) -> None:
+    """What runs for every node that is made: the tangent of its value, where a parent has one.
 
-    def push(node: Node) -> None:
-        given = tuple(tangents.get(p) if p is not None else None for p in parents(node))
-        if any(t is not None for t in given):
-            recorded = any(map(_is_recorded, given))
-            before = state.active
-            others = group(frozenset(r for r in before.recorders if r.on_push is not push))
-            state.active = others
-            try:
-                if others is not EMPTY and (recorded or not others.recorders.isdisjoint(node.owners.recorders)):
-                    found = node.op.push_recorded(node, given)
-                else:
-                    with np.errstate(all="ignore"):
-                        found = node.op.push(node, tuple(map(_raw, given)))
-                    found = tuple(map(tensor, found)) if type(found) is tuple else tensor(found)
-            finally:
-                state.active = before
-            tangents[node] = found
-
-    return push
+    Outer accumulators record the tangent; to inner ones it is a constant.
+    """
+    given = tuple(tangents.get(p) if p is not None else None for p in parents(node))
+    if not any(t is not None for t in given):
+        return
+    recorded = any(map(_is_recorded, given))
+    before = state.active
+    serial = recorder.serial
+    others = group(frozenset(r for r in before.recorders if r.on_push is None or r.serial < serial))
+    state.active = others
+    try:
+        if others is not EMPTY and (recorded or not others.recorders.isdisjoint(node.owners.recorders)):
+            found = node.op.push_recorded(node, given)
+        else:
+            with np.errstate(all="ignore"):
+                found = node.op.push(node, tuple(map(_raw, given)))
+            found = tuple(map(tensor, found)) if type(found) is tuple else tensor(found)
+    finally:
+        state.active = before
+    tangents[node] = found
 
 
 def _is_recorded(t: Any) -> bool:

@@ -10,9 +10,9 @@ import numpy as np
 from tapegrad.core import recorder as rec
 from tapegrad.core.engine import sweep
 from tapegrad.core.recorder import EMPTY, Recorder, state
-from tapegrad.core.tensor import Tensor, tensor
+from tapegrad.core.tensor import Tensor, linked, tensor
 from tapegrad.dtypes import is_inexact
-from tapegrad.errors import ArgumentError, DTypeError, ShapeError, SpentError
+from tapegrad.errors import ArgumentError, DTypeError, GradientError, ShapeError, SpentError
 from tapegrad.ops.convert import asarray
 from tapegrad.kernels.batched import Batched
 from tapegrad.registry.batching import new_level
@@ -52,13 +52,14 @@ class GradientTape:
     (Tensor(6.75, dtype=float32), Tensor(9., dtype=float32))
     """
 
-    __slots__ = ("__weakref__", "_persistent", "_recorder", "_spent", "_watches")
+    __slots__ = ("__weakref__", "_persistent", "_recorder", "_spent", "_watched", "_watches")
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent = persistent
         self._watches = watch_accessed_variables
         self._recorder = Recorder(auto=watch_accessed_variables)
         self._spent = False
+        self._watched: tuple[Variable, ...] = ()  # what a spent tape has watched
 
     # -- recording -------------------------------------------------------------------------------
     def __enter__(self) -> Self:
@@ -75,13 +76,20 @@ class GradientTape:
         rec.leave(self._recorder)
 
     def __del__(self) -> None:
-        rec.release(self._recorder)
+        recorder = getattr(self, "_recorder", None)  # None if the constructor's arguments were refused
+        if recorder is not None:
+            if recorder.entered:
+                rec.leave(recorder)
+            rec.release(recorder)
 
     def watch(self, value: Any) -> None:
         """Record what is computed from this tensor or variable (or each in a nested structure) from now on.
 
-        Raises ArgumentError for what is no tensor, DTypeError for integers: they have no derivative.
+        Raises ArgumentError for what is no tensor, DTypeError for integers: they have no derivative; and then watches
+        nothing.  Raises SpentError after a derivative was taken, until the tape is entered again.
         """
+        if self._spent:
+            raise SpentError("watch(value): a derivative was taken from this tape, and it records no more; enter it anew")
         leaves, _ = flatten(value)
         for x in leaves:
             if not isinstance(x, Tensor):
@@ -93,13 +101,13 @@ class GradientTape:
                 )
         alone = frozenset([self._recorder])
         for x in leaves:
-            x.node = rec.watch(x.node, alone)
+            rec.watch(x, alone)
             if isinstance(x, Variable) and not any(v is x for v in self._recorder.variables):
                 self._recorder.variables.append(x)
 
     def watched_variables(self) -> tuple[Variable, ...]:
         """The variables that this tape watches, in the order in which it met them."""
-        return tuple(self._recorder.variables)
+        return self._watched if self._spent else tuple(self._recorder.variables)
 
     @contextlib.contextmanager
     def stop_recording(self) -> Iterator[None]:
@@ -138,14 +146,16 @@ class GradientTape:
         * `output_gradients`: cotangents, in the structure of `target`: the result is their product with the Jacobian.
         * `unconnected_gradients`: what a source gets that the target does not depend on: None, or "zero" for zeros.
 
+        A tape that is not persistent records no more once a derivative is taken, not even inside its context.
+
         Raises SpentError if the tape is not persistent and a derivative was taken before.
         """
-        if unconnected_gradients not in ("none", "zero"):
-            raise ValueError(f"unconnected_gradients is 'none' or 'zero', got {unconnected_gradients!r}")
+        _check_mode(unconnected_gradients)
+        self._check_ready()
         targets = _targets(target)
         leaves, rebuild = flatten(sources)
         _check_sources(leaves)
-        seeds = self._seeds(targets, _cotangents(output_gradients, len(targets)))
+        seeds = self._seeds(targets, _cotangents(output_gradients, len(targets)), leaves)
         found = self._sweep(seeds, leaves)
         if unconnected_gradients == "zero":
             found = [_zeros(x) if g is None else g for g, x in zip(found, leaves, strict=True)]
@@ -158,6 +168,8 @@ class GradientTape:
         """
         if not isinstance(target, Tensor):
             raise ArgumentError(f"jacobian(target, sources): expected a Tensor as target, got {type(target).__name__}")
+        _check_mode(unconnected_gradients)
+        self._check_ready()
         leaves, rebuild = flatten(sources)
         _check_sources(leaves)
         raw = target.raw
@@ -165,7 +177,7 @@ class GradientTape:
         xp = space_of_type(type(raw))
         level = new_level()
         rows = Batched(xp.reshape(xp.eye(size, dtype=raw.dtype), (size, *raw.shape)), level)
-        found = self._sweep(self._seeds([target], [tensor(rows)]), leaves)
+        found = self._sweep(self._seeds([target], [tensor(rows)], leaves), leaves)
         shaped = []
         for x, g in zip(leaves, found, strict=True):
             if g is None:
@@ -177,7 +189,16 @@ class GradientTape:
             shaped.append(F.reshape(stacked, (*raw.shape, *stacked.shape[1:])))
         return rebuild(shaped)
 
-    def _seeds(self, targets: list[Any], cotangents: list[Any]) -> list[tuple[Node, Any]]:
+    def _check_ready(self) -> None:
+        if self._spent:
+            raise SpentError(
+                "a derivative was taken from this tape before, and it has let go of its values; "
+                "use GradientTape(persistent=True) to take several"
+            )
+        if not self._recorder.groups:
+            raise GradientError("a derivative was asked of a tape that has recorded nothing: it was never entered")
+
+    def _seeds(self, targets: list[Any], cotangents: list[Any], sources: list[Any]) -> list[tuple[Node, Any]]:
         """The nodes of the targets, each with its cotangent, a Tensor or None for ones."""
         seeds = []
         for y, g in zip(targets, cotangents, strict=True):
@@ -191,8 +212,12 @@ class GradientTape:
                 if g.shape != y.shape:
                     raise ShapeError(f"output_gradients: expected the target's shape {y.shape}, got {g.shape}")
                 if g.dtype != y.dtype:
+                    if g.dtype.kind == "c" and y.dtype.kind != "c":
+                        raise DTypeError(f"output_gradients: expected the target's dtype {y.dtype}, got {g.dtype}")
                     g = F.cast(g, y.dtype)
             node = rec.root(y.node, self._recorder)
+            if node is None and any(y is x for x in sources):  # the gradient of a tensor for itself, watched or not
+                node = rec.watch(y, frozenset([self._recorder]))
             if node is not None:
                 seeds.append((node, y, g))
         return seeds  # type: ignore[return-value]
@@ -200,20 +225,19 @@ class GradientTape:
     def _sweep(self, seeds: Any, sources: list[Any]) -> list[Any]:
         """Run the engine, recorded if anybody else is recording what is swept."""
         recorder = self._recorder
-        if self._spent:
-            raise SpentError(
-                "a derivative was taken from this tape before, and it has let go of its values; "
-                "use GradientTape(persistent=True) to take several"
-            )
         consume = not self._persistent
         paused = rec.pause([recorder]) if consume and recorder.entered else None
         try:
             found = self._run(seeds, [rec.root(x.node, recorder) if x is not None else None for x in sources])
-        finally:
+        except BaseException:
             if paused:
                 rec.resume(paused)
+            raise
         if consume:
+            if recorder.entered:
+                rec.leave(recorder)
             self._spent = True
+            self._watched = tuple(recorder.variables)
             rec.release(recorder)
         return found
 
@@ -221,11 +245,12 @@ class GradientTape:
         recorder = self._recorder
         if not seeds:
             return [None] * len(nodes)
-        recorded = state.active is not EMPTY and _is_recorded(seeds)
+        recorded = state.active is not EMPTY and _is_recorded(seeds, recorder)
         started = [(n, _cotangent(y, g, recorded)) for n, y, g in seeds]
         with np.errstate(all="ignore"):
             if recorded:
-                return sweep(started, nodes, recorder, recorded=True)
+                found = sweep(started, nodes, recorder, recorded=True)
+                return [g if g is None else linked(g.raw, g.node) for g in found]  # a tensor may be written to
             consumed = None if self._persistent else recorder.groups.get(frozenset([recorder]))
             found = sweep(started, nodes, recorder, recorded=False, consumed=consumed)
         return [g if g is None else tensor(g) for g in found]
@@ -237,11 +262,19 @@ def _warn(text: str, *args: object) -> None:
     logging.getLogger("tapegrad").warning(text, *args)
 
 
-def _is_recorded(seeds: Any) -> bool:
-    """Whether somebody records what a sweep from these seeds computes."""
-    active = state.active
+def _check_mode(unconnected: str) -> None:
+    if unconnected not in ("none", "zero"):
+        raise ValueError(f"unconnected_gradients is 'none' or 'zero', got {unconnected!r}")
+
+
+def _is_recorded(seeds: Any, recorder: Recorder) -> bool:
+    """Whether somebody may record what a sweep from these seeds computes."""
+    active = state.active.recorders
     nodes = [n for n, _, _ in seeds] + [g.node for _, _, g in seeds if g is not None and g.node is not None]
-    return any(not n.owners.recorders.isdisjoint(active.recorders) for n in nodes)
+    if any(not n.owners.recorders.isdisjoint(active) for n in nodes):
+        return True
+    # A tape that did not record the target, for it was paused, may have recorded what leads to it.
+    return any(owners.nodes and not owners.recorders.isdisjoint(active) for owners in list(recorder.groups.values()))
 
 
 def _cotangent(y: Tensor, g: Tensor | None, recorded: bool) -> Any:
@@ -255,6 +288,8 @@ def _cotangent(y: Tensor, g: Tensor | None, recorded: bool) -> Any:
 def _targets(target: Any) -> list[Any]:
     if isinstance(target, Tensor):
         return [target]
+    if target is None:
+        raise ArgumentError("gradient(target, ...): expected a Tensor or a structure of them, got None")
     leaves, _ = flatten(target)
     for y in leaves:
         if y is not None and not isinstance(y, Tensor):

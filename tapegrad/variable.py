@@ -58,7 +58,7 @@ class Variable(Tensor):
             known = node.owners.recorders if node is not None else frozenset()
             new = frozenset(r for r in active.recorders if r.auto and r not in known)
             if new:
-                self.node = node = watch(node, new)
+                node = watch(self, new)
                 for r in new:
                     r.variables.append(self)
         return self.raw, node

@@ -6,7 +6,7 @@ import _thread
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, final
 
-from tapegrad.core.node import SPENT, WATCH, Node, parents, receive
+from tapegrad.core.node import SPENT, Node, parents, receive
 
 if TYPE_CHECKING:
     import threading
@@ -98,7 +98,7 @@ def _run(order: list[Node], start: int, stop: int, recorded: bool, consumed: Own
                 else:
                     node.op.pull(node, g)
             node.mark = None
-            if node.owners is consumed and node.op is not WATCH:  # that leads on to who watched the value before
+            if node.owners is consumed:
                 node.op = SPENT
                 node.p = node.q = node.s = node.t = None
     except Exception as error:
@@ -213,6 +213,9 @@ def _set_aside(token: _Sweep, node: Node) -> None:
     """Deal with a node in which another sweep is under way."""
     other = node.mark
     assert isinstance(other, _Sweep)
+    if other.over:  # an interrupt has kept it from cleaning up
+        node.grad = None
+        return
     if other.thread != token.thread:
         if other.done is None:
             import threading

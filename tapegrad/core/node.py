@@ -120,11 +120,10 @@ SPENT = Recorded("spent", _spent, _spent, _spent, _spent)
 
 
 def let_go(node: Node) -> None:
-    """Drop all that a node holds; a watched value goes on to refer to itself as others watched it earlier."""
+    """Drop all that a node holds."""
     if node.op is not WATCH:
         node.op = SPENT
-        node.p = None
-    node.q = node.s = node.t = None
+    node.p = node.q = node.s = node.t = None
 
 
 def make_node(op: Recorded, p: Node | None, q: Any, s: Any, t: Any, owners: Owners) -> Node:

@@ -13,6 +13,8 @@ from tapegrad.core.node import WATCH, Node, let_go, make_node
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from tapegrad.core.tensor import Tensor
+
 _serial = itertools.count(1).__next__
 _refcount: Callable[[object], int] = getattr(sys, "getrefcount", lambda _: 1 << 30)
 
@@ -45,14 +47,14 @@ class Recorder:
 
     __slots__ = ("auto", "entered", "groups", "live", "on_push", "serial", "variables")
 
-    def __init__(self, *, auto: bool = True, on_push: Callable[[Node], None] | None = None) -> None:
-        self.serial = _serial()
+    def __init__(self, *, auto: bool = True, on_push: Callable[[Node, Recorder], None] | None = None) -> None:
+        self.serial = _serial()  # rises with the order of entering
         self.live = True  # may still be asked for a derivative
         self.entered = False  # inside its context
         self.auto = auto  # watches trainable variables as they are read
         self.variables: list[Any] = []  # those watched, in order
         self.groups: dict[frozenset[Recorder], Owners] = {}
-        self.on_push = on_push  # forward mode: called with every node, as it is made
+        self.on_push = on_push  # forward mode: called with every node as it is made, and the recorder
 
 
 @final
@@ -67,8 +69,8 @@ class Owners:
         self.old = 0  # so many nodes were alive when all were last looked at
         self.young = 0  # where those begin that were never looked at
         self.joined: dict[frozenset[Owners], Owners | None] = {}
-        forward = [r.on_push for r in recorders if r.on_push is not None]
-        backward = any(r.on_push is None for r in recorders)
+        forward = [r for r in recorders if r.on_push is not None]
+        backward = len(forward) < len(recorders)
         self.keep: Callable[[Node], None] = (
             _keep_and_push(self.nodes, forward, backward) if forward else self.nodes.append
         )
@@ -109,26 +111,24 @@ class Owners:
         return f"<owners {sorted(r.serial for r in self.recorders)}: {len(self.nodes)} nodes>"
 
 
-def _keep_and_push(
-    nodes: list[Node], forward: list[Callable[[Node], None]], backward: bool
-) -> Callable[[Node], None]:
+def _keep_and_push(nodes: list[Node], forward: list[Recorder], backward: bool) -> Callable[[Node], None]:
     def keep(node: Node) -> None:
-        for push in forward:
-            push(node)
+        # Outer ones first: they record the tangents of inner ones.
+        for r in forward if len(forward) == 1 else sorted(forward, key=_by_serial):
+            assert r.on_push is not None
+            r.on_push(node, r)
         if backward:
             nodes.append(node)
         else:  # nobody will ask for a reverse sweep: values die as they do without a tape
-            node.q = node.s = node.t = None
-            if node.op is not WATCH:
-                node.p = None
+            node.p = node.q = node.s = node.t = None
 
     return keep
 
 
-EMPTY = Owners(frozenset())
-
-
 _by_serial = attrgetter("serial")
+
+
+EMPTY = Owners(frozenset())
 
 
 def group(recorders: frozenset[Recorder]) -> Owners:
@@ -166,13 +166,15 @@ def shared(active: Owners, nodes: Iterable[Node | None]) -> Owners | None:
     except KeyError:
         common: frozenset[Recorder] = frozenset().union(*(o.recorders for o in owners)) & active.recorders
         found = group(common) if common else None
-        if len(active.joined) < 64:
-            active.joined[owners] = found
+        if len(active.joined) >= 64:  # most of them are of tapes that are no more
+            active.joined.clear()
+        active.joined[owners] = found
         return found
 
 
 def enter(recorder: Recorder) -> None:
     recorder.entered = True
+    recorder.serial = _serial()
     state.active = state.active.plus(recorder)
 
 
@@ -202,13 +204,15 @@ def release(recorder: Recorder) -> None:
     recorder.variables = []
     for owners in groups:
         rest = frozenset(r for r in owners.recorders if r.live)
-        for r in rest:
+        for r in owners.recorders:
             r.groups.pop(owners.recorders, None)
         nodes = owners.nodes
         owners.joined.clear()
         if rest:
-            group(rest).nodes.extend(nodes)
+            heirs = group(rest)
+            heirs.nodes.extend(nodes)
             nodes.clear()
+            heirs.tidy()
             continue
         pop = nodes.pop
         while nodes:  # newest first: what nobody else holds dies here, before its parents are looked at
@@ -217,29 +221,28 @@ def release(recorder: Recorder) -> None:
                 let_go(node)
 
 
-def watch(node: Node | None, recorders: frozenset[Recorder]) -> Node:
-    """The node of a value that these recorders watch from now on, given the node that it has so far.
+#: Held while a value gets a node; re-entrant, for a finalizer may read variables.
+_naming = _thread.RLock()
 
-    The new node refers to the old one, so that recorders that watched the value before see all of its uses.
+
+def watch(x: Tensor, recorders: frozenset[Recorder]) -> Node:
+    """The node of a value that these recorders watch from now on.
+
+    It refers to the one that the value had, and belongs to those who watched that too, on whatever thread they are: they
+    see all uses of the value, whoever else has come to watch it.
     """
-    if node is None:
-        return make_node(WATCH, None, None, None, None, group(recorders))
-    base = _wanted(node)
-    if base is not None and base.op is WATCH:
-        base.p = _wanted(base.p)  # or a value that accumulators watch in turn would carry all of their nodes
-    owners = recorders
-    if base is not None:
-        owners = recorders | (base.owners.recorders & state.active.recorders)
-        if base.owners.recorders >= owners:
-            return base
-    return make_node(WATCH, base, None, None, None, group(owners))
-
-
-def _wanted(node: Node | None) -> Node | None:
-    """The node of the same value that somebody can still ask for."""
-    while node is not None and node.op is WATCH and not any(r.live for r in node.owners.recorders):
-        node = node.p
-    return node
+    with _naming:
+        base = x.node
+        while base is not None:  # down to the oldest that stands for all who may still ask
+            live = frozenset(r for r in base.owners.recorders if r.live)
+            older = base.p if base.op is WATCH else None
+            if live and (older is None or not live <= older.owners.recorders):
+                if not base.owners.recorders >= recorders:
+                    base = make_node(WATCH, base, None, None, None, group(recorders | live))
+                break
+            base = older
+        x.node = node = base or make_node(WATCH, None, None, None, None, group(recorders))
+        return node
 
 
 def root(node: Node | None, recorder: Recorder) -> Node | None:
