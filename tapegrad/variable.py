@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, final
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 from tapegrad.core.recorder import EMPTY, state, watch
 from tapegrad.core.tensor import Tensor
 from tapegrad.dtypes import is_inexact
-from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.errors import ArgumentError, DTypeError, ShapeError
 from tapegrad.ops.convert import asarray, raw_of
+from tapegrad.ops.inplace import is_alone
 
 if TYPE_CHECKING:
     from tapegrad.core.node import Node
@@ -96,7 +93,7 @@ class Variable(Tensor):
     def assign_add(self, value: Any) -> Variable:
         """Add to the value."""
         change = self._checked("assign_add", value)
-        if _is_alone(self):
+        if is_alone(self):
             self.raw += change
         else:
             self.raw = self.raw + change
@@ -105,32 +102,27 @@ class Variable(Tensor):
     def assign_sub(self, value: Any) -> Variable:
         """Subtract from the value."""
         change = self._checked("assign_sub", value)
-        if _is_alone(self):
+        if is_alone(self):
             self.raw -= change
         else:
             self.raw = self.raw - change
         return self
+
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        raise ArgumentError(
+            f"{self._label()}[index] = value: a variable changes by assign, which no tape records; write "
+            "variable.assign(tapegrad.put(variable, value, index))"
+        )
 
     def __repr__(self) -> str:
         label = "Variable(" if self.name is None else f"Variable({self.name!r}, "
         return Tensor.__repr__(self).replace("Tensor(", label, 1)
 
 
-def _is_alone(variable: Tensor) -> bool:
-    """Whether nothing but this variable refers to its raw array, so that writing into it cannot be noticed."""
-    raw = variable.raw
-    return type(raw) is np.ndarray and raw.flags.owndata and _refcount(raw) <= _ALONE
+def _of_a_new_tensor(self: Variable, other: Any) -> Any:
+    """`variable += x` is `variable = variable + x`, a tensor, as in TensorFlow; `assign_add` changes the variable."""
+    return NotImplemented
 
 
-_refcount: Callable[[object], int] = getattr(sys, "getrefcount", lambda _: 1 << 30)
-
-
-def _count_when_alone() -> int:
-    """What `getrefcount` answers in `_is_alone` for an array that only the variable refers to."""
-    holder = Tensor()
-    holder.raw = np.zeros(1)
-    raw = holder.raw
-    return _refcount(raw)
-
-
-_ALONE = _count_when_alone()
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift"):
+    setattr(Variable, f"__i{_name}__", _of_a_new_tensor)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.dtypes import as_dtype, float32
+from tapegrad.info import check_device
 from tapegrad.registry import constant
 
 # Every function takes `device`, as the array API has it; NumPy kernels have one, "cpu".
@@ -13,48 +14,56 @@ from tapegrad.registry import constant
 @constant(laws=lambda draw: ({"shape": (draw.size("n"), 2)},))
 def zeros(xp: Any, /, shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """An array of zeros."""
+    check_device(device)
     return xp.zeros(shape, dtype=as_dtype(dtype or float32))
 
 
 @constant(laws=lambda draw: ({"shape": (draw.size("n"), 2)},))
 def ones(xp: Any, /, shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """An array of ones."""
+    check_device(device)
     return xp.ones(shape, dtype=as_dtype(dtype or float32))
 
 
 @constant(laws=lambda draw: ({"shape": (draw.size("n"), 2)},))
 def empty(xp: Any, /, shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """An array whose elements mean nothing."""
+    check_device(device)
     return xp.zeros(shape, dtype=as_dtype(dtype or float32))
 
 
 @constant(laws=lambda draw: ({"shape": (draw.size("n"), 2), "fill_value": 2.5},))
 def full(xp: Any, /, shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """An array of one value, whose type decides the dtype if none is given."""
+    check_device(device)
     return xp.full(shape, fill_value, dtype=as_dtype(dtype or type(fill_value)))
 
 
 @constant(laws=lambda draw: (draw.array("n", 2),))
 def zeros_like(xp: Any, x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     """Zeros in the shape, and unless said otherwise the dtype, of `x`."""
+    check_device(device)
     return xp.zeros(x.shape, dtype=as_dtype(dtype or x.dtype))
 
 
 @constant(laws=lambda draw: (draw.array("n", 2),))
 def ones_like(xp: Any, x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     """Ones in the shape, and unless said otherwise the dtype, of `x`."""
+    check_device(device)
     return xp.ones(x.shape, dtype=as_dtype(dtype or x.dtype))
 
 
 @constant(laws=lambda draw: (draw.array("n", 2),))
 def empty_like(xp: Any, x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     """An array in the shape and dtype of `x`, whose elements mean nothing."""
+    check_device(device)
     return xp.zeros(x.shape, dtype=as_dtype(dtype or x.dtype))
 
 
 @constant(laws=lambda draw: (draw.array("n", 2), {"fill_value": 2.5}))
 def full_like(xp: Any, x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """One value in the shape, and unless said otherwise the dtype, of `x`."""
+    check_device(device)
     return xp.full(x.shape, fill_value, dtype=as_dtype(dtype or x.dtype))
 
 
@@ -63,6 +72,7 @@ def arange(
     xp: Any, /, start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None
 ) -> Any:
     """Numbers from `start` up to, but not including, `stop`; from 0 to `start` if no stop is given."""
+    check_device(device)
     if stop is None:
         start, stop = 0, start
     if dtype is None:
@@ -75,6 +85,7 @@ def linspace(
     xp: Any, /, start: Any, stop: Any, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True
 ) -> Any:
     """`num` evenly spaced numbers from `start` to `stop`, which is left out if not `endpoint`."""
+    check_device(device)
     return xp.linspace(start, stop, num, dtype=as_dtype(dtype or float32), endpoint=endpoint)
 
 
@@ -83,4 +94,5 @@ def eye(
     xp: Any, /, n_rows: int, n_cols: int | None = None, *, k: int = 0, dtype: Any = None, device: Any = None
 ) -> Any:
     """A matrix with ones on diagonal `k` and zeros elsewhere."""
+    check_device(device)
     return xp.eye(n_rows, n_cols, k=k, dtype=as_dtype(dtype or float32))

@@ -340,7 +340,9 @@ def convert(xp: Any, x: Any, /, dtype: Any) -> Any:
 def astype(F: Any, x: Any, /, dtype: Any, *, copy: bool = True, device: Any = None) -> Any:
     """The array in another dtype.  A cast to integers or booleans has no derivative; complex to real is refused."""
     from tapegrad.dtypes import as_dtype, is_inexact
+    from tapegrad.info import check_device
 
+    check_device(device)
     dtype = as_dtype(dtype)
     if x.dtype.kind == "c" and dtype.kind not in "cb":
         from tapegrad.errors import DTypeError

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.core.recorder import state
 from tapegrad.core.tensor import Tensor
-from tapegrad.errors import DetachedError
+from tapegrad.ops import exchange, inplace
 from tapegrad.registry.op import OPS
 
 _OPERATORS = {
@@ -81,6 +80,11 @@ def getitem(self: Tensor, key: Any) -> Any:
     return _getitem(self, key if type(key) is int else plain_index(key))
 
 
+def setitem(self: Tensor, key: Any, value: Any, /) -> None:
+    """`self[key] = value`, for every kind of index that NumPy has; see `tapegrad.ops.inplace`."""
+    inplace.setitem(self, key if type(key) is int else plain_index(key), value)
+
+
 def scalar(self: Tensor, what: str) -> Any:
     """The only element, as a NumPy scalar."""
     raw = self.read()[0]
@@ -89,30 +93,10 @@ def scalar(self: Tensor, what: str) -> Any:
     return np.asarray(raw).reshape(())[()]
 
 
-def numpy(self: Tensor) -> np.ndarray[Any, Any]:
-    """The values as a NumPy array, which shares memory with the tensor where it can and is then read-only."""
-    found = np.asarray(self.read()[0])
-    if found.flags.writeable:
-        found = found.view()
-        found.flags.writeable = False
-    return found
-
-
-def array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-    """NumPy's protocol.  A tensor that a tape is recording is refused: its history would be lost silently."""
-    node = self.read()[1]
-    if node is not None and not node.owners.recorders.isdisjoint(state.active.recorders):
-        raise DetachedError(
-            "a recorded tensor would become a bare NumPy array, and lose its derivative; write x.numpy() to detach it, "
-            "or use the function of tapegrad with this name"
-        )
-    return np.array(numpy(self), dtype=dtype, copy=copy)
-
-
 def text(self: Tensor) -> str:
     raw, node = self.read()
     values = np.array2string(np.asarray(raw), separator=", ", prefix="Tensor(")
-    watched = ", recorded" if node is not None and not node.owners.recorders.isdisjoint(state.active.recorders) else ""
+    watched = ", recorded" if exchange.is_recorded(node) else ""
     return f"Tensor({values}, dtype={raw.dtype}{watched})"
 
 
@@ -134,6 +118,7 @@ def install() -> None:
         entry = OPS[op].entry
         setattr(Tensor, f"__{name}__", entry)
         setattr(Tensor, f"__r{name}__", _reflected(entry))
+        setattr(Tensor, f"__i{name}__", inplace.in_place(op))
     for name, op in _COMPARISONS.items():
         entry = OPS[op].entry
         setattr(Tensor, f"__{name}__", _equality(entry) if name in ("eq", "ne") else entry)
@@ -151,12 +136,17 @@ def install() -> None:
         "__float__": lambda self: float(scalar(self, "float()")),
         "__complex__": lambda self: complex(scalar(self, "complex()")),
         "__index__": lambda self: scalar(self, "an index").__index__(),
-        "__array__": array,
+        "__array__": exchange.array,
         "__array_ufunc__": None,
         "__repr__": text,
-        "numpy": numpy,
+        "__dlpack__": exchange.dlpack,
+        "__dlpack_device__": exchange.dlpack_device,
+        "__setitem__": setitem,
+        "device": property(exchange.device),
+        "to_device": exchange.to_device,
+        "numpy": exchange.numpy,
         "item": lambda self: scalar(self, "item()").item(),
-        "tolist": lambda self: numpy(self).tolist(),
+        "tolist": lambda self: exchange.numpy(self).tolist(),
         "T": property(lambda self: OPS["permute_dims"].entry(self, tuple(range(self.ndim))[::-1])),
         "mT": property(lambda self: OPS["matrix_transpose"].entry(self)),
     }

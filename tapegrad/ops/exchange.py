@@ -1,0 +1,109 @@
+"""Out of tensors into other libraries: NumPy arrays and DLPack, read-only where memory is shared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.core.recorder import state
+from tapegrad.core.tensor import Tensor
+from tapegrad.errors import DetachedError
+from tapegrad.info import CPU, check_device
+from tapegrad.ops.convert import asarray
+
+if TYPE_CHECKING:
+    from tapegrad.core.node import Node
+
+
+def is_recorded(node: Node | None) -> bool:
+    """Whether a tape that is recording now knows a value."""
+    return node is not None and not node.owners.recorders.isdisjoint(state.active.recorders)
+
+
+def numpy(self: Tensor) -> np.ndarray[Any, Any]:
+    """The values as a NumPy array, which shares memory with the tensor where it can and is then read-only."""
+    found = np.asarray(self.read()[0])
+    if found.flags.writeable:
+        found = found.view()
+        found.flags.writeable = False
+    return found
+
+
+def array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    """NumPy's protocol.  A tensor that a tape is recording is refused: its history would be lost silently."""
+    if is_recorded(self.read()[1]):
+        raise DetachedError(
+            "a recorded tensor would become a bare NumPy array, and lose its derivative; write x.numpy() to detach it, "
+            "or use the function of tapegrad with this name"
+        )
+    return np.array(numpy(self), dtype=dtype, copy=copy)
+
+
+def dlpack(
+    self: Tensor,
+    /,
+    *,
+    stream: Any = None,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+) -> Any:
+    """A DLPack capsule of the values: read-only memory of the tensor, or a copy for who cannot be told so.
+
+    Protocols before version 1.0 have no word for read-only, and a write would change what tapes have saved.  Raises
+    DetachedError while a tape is recording the tensor, BufferError where a copy is needed and `copy` is False.
+    """
+    if is_recorded(self.read()[1]):
+        raise DetachedError(
+            "a recorded tensor would leave through DLPack without its derivative; write tapegrad.stop_gradient(x) to "
+            "hand over its values"
+        )
+    values = numpy(self)
+    knows_read_only = max_version is not None and max_version[0] >= 1
+    if copy is None and not knows_read_only:
+        copy = True
+    if copy is False and not knows_read_only:
+        raise BufferError("__dlpack__(copy=False): a tensor is read-only, which DLPack can say from version 1.0 on")
+    if copy:
+        values = values.copy()
+    return values.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)  # type: ignore[call-arg]
+
+
+def dlpack_device(self: Tensor, /) -> tuple[int, int]:
+    """The kind and number of the device, in DLPack's terms."""
+    found: tuple[int, int] = numpy(self).__dlpack_device__()
+    return found
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor on the memory of another library's array; a copy of it if `copy`.
+
+    The array must not be written to while the tensor is in use.
+
+    >>> import numpy as np, tapegrad as tg
+    >>> tg.from_dlpack(np.asarray([0.25, 0.5]))
+    Tensor([0.25, 0.5 ], dtype=float64)
+    """
+    check_device(device)
+    return asarray(np.from_dlpack(x, copy=copy))
+
+
+def device(self: Tensor) -> Any:
+    """Where the values are: "cpu" for NumPy's arrays."""
+    return getattr(self.raw, "device", CPU)
+
+
+def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
+    """The tensor itself, for arrays of NumPy are on one device only.
+
+    Raises ArgumentError for another device.
+    """
+    if device != self.device:  # type: ignore[attr-defined]
+        check_device(device)
+    if stream is not None:
+        raise ValueError(f"to_device(stream=...): arrays on {CPU!r} have no streams, got {stream!r}")
+    return self
+
+
+__all__ = ["array", "device", "dlpack", "dlpack_device", "from_dlpack", "is_recorded", "numpy", "to_device"]
