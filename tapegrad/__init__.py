@@ -9,22 +9,28 @@
 Tensor([ 3., -1.], dtype=float32)
 """
 
-from typing import Any
+import sys as _sys
+from typing import Any as _Any
 
 from tapegrad import ops as _ops  # noqa: F401  declares the ops
 from tapegrad._version import __version__
 from tapegrad.core.tensor import Tensor
 from tapegrad.dtypes import (
     bool,  # noqa: A004
+    can_cast,
     complex64,
     complex128,
+    finfo,
     float16,
     float32,
     float64,
+    iinfo,
     int8,
     int16,
     int32,
     int64,
+    isdtype,
+    result_type,
     uint8,
     uint16,
     uint32,
@@ -32,7 +38,10 @@ from tapegrad.dtypes import (
 )
 from tapegrad.forward import ForwardAccumulator
 from tapegrad.ops import methods as _methods  # noqa: F401  gives Tensor its operators
+from tapegrad.info import namespace_info as __array_namespace_info__
 from tapegrad.ops.convert import asarray
+from tapegrad.ops.exchange import from_dlpack
+from tapegrad.ops.together import broadcast_arrays, meshgrid
 from tapegrad.recording import no_grad, stop_gradient
 from tapegrad.registry import (
     composite,
@@ -56,14 +65,28 @@ inf = float("inf")
 nan = float("nan")
 newaxis = None
 
+#: The version of the array API standard that the main namespace follows, and those that it answers to.
+__array_api_version__ = "2024.12"
+_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
+
 globals().update({name: op.entry for name, op in _OPS.items() if op.public})
 
 __all__ = sorted(name for name in globals() if not name.startswith("_")) + ["__version__"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _Any:
     if name == "bfloat16":  # ml_dtypes is imported when it is wanted
         from tapegrad import dtypes
 
         return dtypes.bfloat16
     raise AttributeError(f"module 'tapegrad' has no attribute {name!r}")
+
+
+def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> _Any:
+    """The namespace of the array API for tensors: this one."""
+    if api_version is not None and api_version not in _VERSIONS:
+        raise ValueError(f"__array_namespace__(api_version=...): expected one of {_VERSIONS}, got {api_version!r}")
+    return _sys.modules[__name__]
+
+
+Tensor.__array_namespace__ = _array_namespace  # type: ignore[attr-defined]

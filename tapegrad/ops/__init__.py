@@ -17,9 +17,10 @@ from tapegrad.ops import (
     linalg,
     nn,
     reductions,
+    sets,
     shape,
     sorting,
     steps,
 )
 
-__all__ = ["creation", "elementwise", "indexing", "linalg", "nn", "reductions", "shape", "sorting", "steps"]
+__all__ = ["creation", "elementwise", "indexing", "linalg", "nn", "reductions", "sets", "shape", "sorting", "steps"]

@@ -32,3 +32,13 @@ def sort(F: Any, x: Any, /, *, axis: int = -1, descending: bool = False, stable:
 def searchsorted(xp: Any, x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
     """Where the elements of `x2` would go in the sorted array `x1` to keep it sorted."""
     return xp.searchsorted(x1, x2, side=side, sorter=sorter)
+
+
+@constant(outputs=("indices",), laws=lambda draw: (draw.integers(draw.size("n", least=0), 3, low=0, high=2),))
+def nonzero(xp: Any, x: Any, /) -> Any:
+    """The indices of the elements that are not zero, in row-major order: an array for each axis, of which there is one."""
+    if not x.shape:
+        from tapegrad.errors import ShapeError
+
+        raise ShapeError("nonzero(x): expected x.ndim >= 1, got 0; write nonzero(reshape(x, (1,)))")
+    return xp.nonzero(x)
