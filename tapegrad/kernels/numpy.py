@@ -34,10 +34,8 @@ from numpy import (  # noqa: F401  re-exported: these are kernels
     empty,
     equal,
     exp,
-    expm1,
     eye,
     floor,
-    floor_divide,
     full,
     greater,
     greater_equal,
@@ -77,7 +75,6 @@ from numpy import (  # noqa: F401  re-exported: these are kernels
     square,
     subtract,
     tan,
-    tanh,
     trunc,
     where,
     tril,
@@ -106,6 +103,7 @@ from tapegrad.kernels.numpy_scatter import (  # noqa: F401  kernels too
     take_add,
     take_add_later,
 )
+from tapegrad.kernels.numpy_special_cases import expm1, floor_divide, tanh  # noqa: F401  kernels too
 
 _HALVES = frozenset(["float16", "bfloat16"])
 
