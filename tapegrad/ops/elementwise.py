@@ -245,7 +245,8 @@ logaddexp.partials(x1=lambda F, x1, x2: F.sigmoid(_gap(F, x1, x2)), x2=lambda F,
 
 def _gap(F: Any, a: Any, b: Any) -> Any:
     """a - b; 0 where both are the same infinity."""
-    return F.where(a == b, 0 * F.ones(a.shape, dtype=a.dtype) if hasattr(a, "shape") else 0.0, a - b)
+    infinite = (a == float("inf")) | (a == -float("inf"))
+    return F.where((a == b) & infinite, 0.0, a - b)
 
 
 @elementwise(real=True, kinks=(0.0,), domain=(-2, 2))

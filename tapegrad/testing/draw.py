@@ -206,8 +206,8 @@ class Draw:
         return x, margin
 
     def integers(self, *dims: int | str, low: int = -3, high: int = 4) -> Array:
-        """An array of integers from low, ..., high - 1."""
-        return self.rng.integers(low, high, self.shape(*dims))
+        """An array of integers from low, ..., high - 1; 0-d if there are no dims."""
+        return np.asarray(self.rng.integers(low, high, self.shape(*dims) if dims else ()))
 
     def index(self, *dims: int | str) -> Any:
         """An index into an array of this shape, of any of NumPy's forms."""

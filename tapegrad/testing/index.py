@@ -39,7 +39,7 @@ def _one(rng: Generator, n: int, *, arrays: bool) -> Any:
     """The index of one axis; integer arrays are of shape (3,) or (2, 1), which broadcast against each other."""
     if arrays and n and rng.random() < 0.5:
         return rng.integers(-n, n, [(3,), (2, 1), (1,)][rng.integers(3)])
-    if arrays and rng.random() < 0.2 and n <= 3:
+    if arrays and rng.random() < 0.2 and 0 < n <= 3:
         mask = np.zeros(n, bool)
         mask[: min(n, 1)] = True  # one element: fits to whatever else there is
         return mask
