@@ -132,3 +132,43 @@ def put_along_axis_add(g: Any, indices: Any, shape: tuple[int, ...], axis: int) 
     grid[axis] = np.broadcast_to(indices, g.shape)
     _add_picked(out, tuple(grid), g)
     return out
+
+
+# -- overwriting ---------------------------------------------------------------------------------------
+def _picks_once(index: Any) -> bool:
+    """Whether an index can pick no element twice: basic ones, and a mask by itself."""
+    return is_basic(index) or getattr(index, "dtype", None) == np.bool_
+
+
+def _places(index: Any, shape: tuple[int, ...]) -> Any:
+    """Where each pick of an index lies in the flattened array."""
+    return np.arange(math.prod(shape)).reshape(shape)[index]
+
+
+def put(x: Any, value: Any, index: Any) -> Any:
+    """A copy of `x` with `value` at the index; of several values for one element the last one stays."""
+    out = np.array(x, order="C")
+    if _picks_once(index):
+        out[index] = value
+    else:  # in row-major order of the picks; NumPy's own order depends on the memory layout of index arrays
+        places = _places(index, out.shape)
+        out.reshape(-1)[places.reshape(-1)] = np.broadcast_to(_fitted(value, places.ndim), places.shape).reshape(-1)
+    return out if out.shape else out[()]
+
+
+def _fitted(value: Any, rank: int) -> Any:
+    """A value without the leading axes of length 1 that it has too many."""
+    extra = np.ndim(value) - rank
+    return value.reshape(value.shape[extra:]) if extra > 0 and value.shape[:extra] == (1,) * extra else value
+
+
+def stays(index: Any, shape: tuple[int, ...]) -> Any:
+    """Which picks of an index are the last of their element, so that their value stays; None if all are."""
+    if _picks_once(index):
+        return None
+    places = _places(index, shape)
+    flat = places.reshape(-1)
+    order = np.arange(flat.size)
+    last = np.empty(math.prod(shape), np.intp)
+    last[flat] = order
+    return (last[flat] == order).reshape(places.shape)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tapegrad.errors import ArgumentError
 from tapegrad.kernels.batched import Batched
-from tapegrad.kernels.numpy_scatter import is_basic
+from tapegrad.kernels.numpy_scatter import is_basic, stays
 from tapegrad.registry import linear, no_derivative
 from tapegrad.registry.batching import full_batch, shifted
 
@@ -75,6 +77,50 @@ def _put_add_batch(F: Any, has: Any, x: Any, *, index: Any, shape: Any) -> Any:
     if is_basic(index):
         return F.put_add(x, (slice(None), *(index if type(index) is tuple else (index,))), (n, *shape))
     y = F.put_add(F.moveaxis(x, 0, -1), _spelled(index, len(shape)), (*shape, n))
+    return F.moveaxis(y, -1, 0)
+
+
+def _overwritten(draw: Any) -> Any:
+    shape = draw.shape(*draw.choice(("n",), ("n", 4), ("n", 3, "m"), ()))
+    index = draw.index(*shape)
+    picked = draw.picked(index, shape)
+    value = draw.choice(picked, picked[1:], tuple(1 if draw.boolean() else n for n in picked), ())
+    return draw.filled(shape), draw.filled(value), {"index": index}
+
+
+@linear(laws=_overwritten)
+def put(xp: Any, x: Any, value: Any, /, index: Any) -> Any:
+    """A copy of `x` with `value` at an index; it is what `x[index] = value` leaves in `x`.
+
+    `value` broadcasts to what the index picks.  Of several values for one element the last one in row-major order
+    stays, and it alone has a derivative; that of an overwritten element of `x` is zero.
+    """
+    return xp.put(x, value, index)
+
+
+def _put_adjoint(F: Any, g: Any, value: Any, index: Any) -> Any:
+    c = F.getitem(g, index)
+    kept = stays(index, g.shape)
+    if kept is not None:
+        c = F.where(kept, c, 0)
+    inner = value.shape[max(len(value.shape) - len(c.shape), 0) :]
+    return F.reshape(F.sum_to(c, inner), value.shape)
+
+
+put.adjoint(x=lambda F, g, index: F.put(g, F.zeros((), dtype=g.dtype), index), value=_put_adjoint)
+
+
+@put.batch
+def _put_batch(F: Any, has: Any, x: Any, value: Any, *, index: Any) -> Any:
+    x, value = full_batch(F, has, (x, value))
+    shape = x.shape[1:]
+    rank = np.empty(shape, np.bool_)[index].ndim
+    extra = max(len(value.shape) - 1 - rank, 0)
+    missing = max(rank - (len(value.shape) - 1), 0)
+    value = F.reshape(value, (value.shape[0], *(1,) * missing, *value.shape[1 + extra :]))
+    if is_basic(index):
+        return F.put(x, value, (slice(None), *(index if type(index) is tuple else (index,))))
+    y = F.put(F.moveaxis(x, 0, -1), F.moveaxis(value, 0, -1), _spelled(index, len(shape)))
     return F.moveaxis(y, -1, 0)
 
 
