@@ -68,7 +68,7 @@ def linked(raw: Any, node: Node | None) -> Any:
 
 
 #: Types of saved values that are no arrays: Python scalars are weak and stay so, None is a missing argument.
-PLAIN = frozenset([int, float, complex, bool, type(None)])
+PLAIN: frozenset[type] = frozenset([int, float, complex, bool, type(None)])
 
 
 def tensor(raw: Any) -> Tensor:
