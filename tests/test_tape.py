@@ -265,7 +265,7 @@ def test_a_gradient_inside_stop_recording_spends_the_tape() -> None:
         y = v * v
         with tape.stop_recording():
             assert value(tape.gradient(y, v)) == 5
-        assert (v * v).node is None or not (v * v).node.owners.recorders
+        assert (v * v).node is None
     with pytest.raises(SpentError):
         tape.gradient(y, v)
 
