@@ -52,8 +52,7 @@ class Variable(Tensor):
         if active is EMPTY or (node is not None and node.owners is active):
             return self.raw, node
         if self.trainable:
-            known = node.owners.recorders if node is not None else frozenset()
-            new = frozenset(r for r in active.recorders if r.auto and r not in known)
+            new = active.auto if node is None else active.auto - node.owners.recorders
             if new:
                 node = watch(self, new)
                 for r in new:
@@ -65,11 +64,11 @@ class Variable(Tensor):
         """The present value, as a tensor that does not change."""
         from tapegrad.registry.space import F
 
-        found: Tensor = F.positive(self)
+        found: Tensor = F.astype(self, self.raw.dtype)
         return found
 
-    def _checked(self, what: str, value: Any) -> Any:
-        raw = raw_of(value) if isinstance(value, Tensor) else raw_of(asarray(value, dtype=self.raw.dtype))
+    def _checked(self, what: str, value: Any, *, copy: bool | None = None) -> Any:
+        raw = raw_of(value if isinstance(value, Tensor) else asarray(value, dtype=self.raw.dtype, copy=copy))
         if raw.shape != self.raw.shape:
             raise ShapeError(f"{self._label()}.{what}(value): expected value.shape == {self.raw.shape}, got {raw.shape}")
         if raw.dtype != self.raw.dtype:
@@ -87,7 +86,7 @@ class Variable(Tensor):
 
         Raises ShapeError or DTypeError, and then leaves the variable as it was.
         """
-        self.raw = self._checked("assign", value)
+        self.raw = self._checked("assign", value, copy=True)
         return self
 
     def assign_add(self, value: Any) -> Variable:

@@ -61,10 +61,12 @@ class Recorder:
 class Owners:
     """A set of recorders that own nodes together.  There is one object for each set, so identity decides."""
 
-    __slots__ = ("joined", "keep", "nodes", "old", "recorders", "young")
+    __slots__ = ("auto", "joined", "keep", "nodes", "old", "recorders", "spent", "young")
 
     def __init__(self, recorders: frozenset[Recorder]) -> None:
         self.recorders = recorders
+        self.auto = frozenset(r for r in recorders if r.auto)  # those that watch variables by themselves
+        self.spent = False  # nobody will ask for a derivative any more
         self.nodes: list[Node] = []
         self.old = 0  # so many nodes were alive when all were last looked at
         self.young = 0  # where those begin that were never looked at
@@ -214,6 +216,7 @@ def release(recorder: Recorder) -> None:
             nodes.clear()
             heirs.tidy()
             continue
+        owners.spent = True
         pop = nodes.pop
         while nodes:  # newest first: what nobody else holds dies here, before its parents are looked at
             node = pop()
@@ -233,6 +236,8 @@ def watch(x: Tensor, recorders: frozenset[Recorder]) -> Node:
     """
     with _naming:
         base = x.node
+        while base is not None and base.owners.spent:
+            base = base.p if base.op is WATCH else None
         while base is not None:  # down to the oldest that stands for all who may still ask
             live = frozenset(r for r in base.owners.recorders if r.live)
             older = base.p if base.op is WATCH else None
