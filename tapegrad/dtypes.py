@@ -152,7 +152,7 @@ class FloatInfo:
 def _finfo_of_ml_dtypes(dtype: np.dtype[Any]) -> Any:
     import ml_dtypes
 
-    return ml_dtypes.finfo(dtype)
+    return ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
 
 
 @final

@@ -44,13 +44,13 @@ class Generator:
     def normal(self, shape: Any = (), *, mean: float = 0.0, std: float = 1.0, dtype: Any = float32) -> Tensor:
         """Numbers from a normal distribution."""
         dtype = _floating(dtype)
-        drawn = self._numpy.standard_normal(shape, dtype if dtype.name in _DIRECT else np.float32)  # type: ignore[arg-type]
+        drawn = self._numpy.standard_normal(shape, dtype if dtype.name in _DIRECT else np.float32)
         return _made(drawn * std + mean if std != 1 or mean != 0 else drawn, dtype)
 
     def uniform(self, shape: Any = (), *, low: float = 0.0, high: float = 1.0, dtype: Any = float32) -> Tensor:
         """Numbers evenly spread over [low, high)."""
         dtype = _floating(dtype)
-        drawn = self._numpy.random(shape, dtype if dtype.name in _DIRECT else np.float32)  # type: ignore[arg-type]
+        drawn = self._numpy.random(shape, dtype if dtype.name in _DIRECT else np.float32)
         return _made(drawn * (high - low) + low if (low, high) != (0, 1) else drawn, dtype)
 
     def integers(self, shape: Any = (), *, low: int = 0, high: int, dtype: Any = int64) -> Tensor:

@@ -181,7 +181,7 @@ def _mark(
             elif q is None and node not in wanted:
                 stray = True  # a leaf for this recorder: a value that others watched before
         if q is not None:
-            for r in (q,) if type(q) is not tuple else q:
+            for r in (q,) if type(q) is Node else q:
                 if (
                     r is not None
                     and r.mark is not token

@@ -91,7 +91,7 @@ def parents(node: Node) -> tuple[Node | None, ...]:
     q = node.q
     if q is None:
         return () if node.p is None else (node.p,)
-    return q if type(q) is tuple else (node.p, q)
+    return (node.p, q) if type(q) is Node else q
 
 
 def _pass_on(node: Node, g: Any) -> None:

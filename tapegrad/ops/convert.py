@@ -8,9 +8,9 @@ import numpy as np
 
 from tapegrad.core.tensor import Tensor, tensor
 from tapegrad.dtypes import as_dtype
-from tapegrad.errors import ArgumentError
+from tapegrad.errors import ArgumentError, DTypeError
 from tapegrad.info import check_device
-from tapegrad.registry.space import NUMPY, SPACES, F, space_of_type
+from tapegrad.registry.space import NUMPY, SCALARS, SPACES, F, space_of_type
 
 
 def raw_of(x: Any) -> Any:
@@ -35,7 +35,7 @@ def asarray(x: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | No
     if isinstance(x, Tensor):
         if dtype is not None and x.dtype != dtype:
             return _cast(x, dtype, copy)
-        return F.astype(x, x.dtype) if copy or type(x) is not Tensor else x  # type: ignore[no-any-return]
+        return F.astype(x, x.dtype) if copy or type(x) is not Tensor else x
     raw = x
     if type(x) not in SPACES or not hasattr(x, "dtype"):
         raw = _from_python(x, dtype)
@@ -45,9 +45,13 @@ def asarray(x: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | No
             raise ValueError(f"asarray(x, copy=False): a {type(x).__name__} has no array's memory to share")
     elif SPACES[type(x)] is not NUMPY or isinstance(x, np.ndarray | np.generic):
         raw = np.asarray(x) if isinstance(x, np.ndarray | np.generic) else x
+    if type(raw) is np.ndarray:
+        raw = _native(raw, copy)
     if dtype is not None and raw.dtype != dtype:
         if copy is False:
             raise ValueError(f"asarray(x, dtype={dtype}, copy=False): x is {raw.dtype}, so values have to be copied")
+        if dtype.kind != "c" and raw.dtype.kind == "c":
+            raise DTypeError(f"asarray(x, dtype={dtype}): x is {raw.dtype}; write asarray(tapegrad.real(x), ...)")
         raw = NUMPY.astype(raw, dtype)
     elif copy:
         raw = raw.copy()
@@ -71,19 +75,20 @@ def _from_python(x: Any, dtype: Any) -> Any:
     try:
         space_of_type(type(x))
         if hasattr(x, "dtype"):
-            return x
+            return np.asarray(x) if isinstance(x, np.ndarray | np.generic) else x
     except ArgumentError:
         pass
-    if _has_tensors(x):
-        return _stacked(x)
-    plain = x
+    kinds: set[Any] = set()
+    _collect_kinds(x, kinds)
+    if dtype is None:
+        dtype = _common(kinds)
+    if Tensor in kinds:
+        return _stacked(x, dtype)
     try:
-        raw = np.asarray(plain, dtype=dtype if dtype is not None and dtype.kind != "V" else None)
+        raw = np.asarray(x, dtype=dtype if dtype is not None and dtype.kind != "V" else None)
     except (ValueError, TypeError, OverflowError) as error:
         raise ArgumentError(f"asarray(x): expected numbers or nested sequences of equal lengths: {error}") from error
-    if raw.dtype.kind not in "biufcV" or raw.dtype.hasobject:
-        raise ArgumentError(f"asarray(x): expected numbers, got {type(x).__name__} that NumPy reads as {raw.dtype}")
-    if dtype is None and not hasattr(x, "dtype") and not _has_arrays(x):
+    if dtype is None and not hasattr(x, "dtype"):
         if raw.dtype == np.float64:
             return raw.astype(np.float32)
         if raw.dtype == np.complex128:
@@ -91,22 +96,50 @@ def _from_python(x: Any, dtype: Any) -> Any:
     return raw
 
 
-def _has_arrays(x: Any) -> bool:
-    """Whether a nested sequence holds arrays, whose dtype then counts."""
-    if isinstance(x, list | tuple):
-        return any(_has_arrays(v) for v in x)
-    return hasattr(x, "dtype")
+def _native(raw: np.ndarray[Any, Any], copy: bool | None) -> np.ndarray[Any, Any]:
+    """An array of NumPy's, checked to hold numbers, in this machine's byte order."""
+    dtype = raw.dtype
+    if dtype.kind not in "biufc" and dtype.name != "bfloat16":
+        raise ArgumentError(f"asarray(x): expected numbers, got what NumPy reads as {dtype}")
+    if dtype.isnative:
+        return raw
+    if copy is False:
+        raise ValueError(f"asarray(x, copy=False): x is {dtype}, whose bytes have to be swapped")
+    return raw.astype(dtype.newbyteorder("="))
 
 
-def _has_tensors(x: Any) -> bool:
-    if isinstance(x, list | tuple):
-        return any(_has_tensors(v) for v in x)
-    return isinstance(x, Tensor)
+def _collect_kinds(x: Any, found: set[Any]) -> None:
+    """Into `found`: dtypes of the arrays in a nested sequence, types of the rest, and `Tensor` if there is any."""
+    for v in x if isinstance(x, list | tuple) else (x,):
+        if isinstance(v, list | tuple):
+            _collect_kinds(v, found)
+        elif hasattr(v, "dtype"):
+            found.add(v.dtype)
+            if isinstance(v, Tensor):
+                found.add(Tensor)
+        else:
+            found.add(type(v))
 
 
-def _stacked(x: Any) -> Tensor:
+def _common(kinds: set[Any]) -> Any:
+    """The dtype of arrays among Python scalars, which are weak; None if there are no arrays of NumPy's dtypes."""
+    dtypes = [k for k in kinds if isinstance(k, np.dtype)]
+    if not dtypes or not all(d.kind in "biufc" or d.name == "bfloat16" for d in dtypes):
+        return None
+    try:
+        return np.result_type(*dtypes, *(k() for k in kinds if k in SCALARS))
+    except TypeError as error:
+        raise DTypeError(f"asarray(x): {', '.join(map(str, dtypes))} have no common dtype: {error}") from None
+
+
+def _stacked(x: Any, dtype: Any) -> Tensor:
     """Nested sequences with tensors in them as one, recorded where any of them is."""
     if isinstance(x, list | tuple):
-        found: Tensor = F.stack([_stacked(v) for v in x])
+        parts = [_stacked(v, dtype) for v in x]
+        if len({p.shape for p in parts}) != 1:
+            raise ArgumentError(
+                f"asarray(x): expected nested sequences of equal lengths, got shapes {', '.join(str(p.shape) for p in parts)}"
+            )
+        found: Tensor = F.stack(parts)
         return found
-    return asarray(x)
+    return asarray(x, dtype=dtype)

@@ -67,7 +67,7 @@ def dlpack(
         raise BufferError("__dlpack__(copy=False): a tensor is read-only, which DLPack can say from version 1.0 on")
     if copy:
         values = values.copy()
-    return values.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)  # type: ignore[call-arg]
+    return values.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
 
 
 def dlpack_device(self: Tensor, /) -> tuple[int, int]:
@@ -99,7 +99,7 @@ def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
 
     Raises ArgumentError for another device.
     """
-    if device != self.device:  # type: ignore[attr-defined]
+    if device != self.device:
         check_device(device)
     if stream is not None:
         raise ValueError(f"to_device(stream=...): arrays on {CPU!r} have no streams, got {stream!r}")

@@ -41,7 +41,7 @@ def fitting(x: Tensor, value: Any, what: str) -> Tensor:
             f"{what}: expected a value that {x.dtype} can hold, got {v.dtype}; "
             f"write tapegrad.astype(value, ...), or make x of dtype {np.result_type(x.dtype, v.dtype)}"
         )
-    return F.astype(v, x.dtype)  # type: ignore[no-any-return]
+    return F.astype(v, x.dtype)
 
 
 def setitem(x: Tensor, index: Any, value: Any) -> None:

@@ -120,7 +120,7 @@ def _watched_choices(op: Op) -> list[tuple[int, ...]]:
 def variants(op: Op) -> list[Variant]:
     """All recorded forms, in a fixed order; made once."""
     if not op.variants:
-        found = []
+        found: list[Variant] = []
         for watched in _watched_choices(op):
             wide = is_wide(op)
             both = [True] if wide else [False, True]

@@ -49,6 +49,10 @@ class Space:
         if not hasattr(self.kernels, op.key):
             offer(self, op, partial(op.body, self))
 
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Callable[..., Any]: ...
+
     def __repr__(self) -> str:
         return f"<{self.space_name} kernels>"
 
@@ -76,11 +80,12 @@ F = Ops()
 
 def _numpy_space() -> Space:
     from tapegrad.kernels import numpy as kernels
+    from tapegrad.kernels import numpy_scatter as scatter
 
     space = Space("NumPy", 0, kernels)
     space.deferring = Space("NumPy", 0, kernels)
-    space.deferring.put_add = kernels.put_add_later
-    space.deferring.take_add = kernels.take_add_later
+    space.deferring.put_add = scatter.put_add_later
+    space.deferring.take_add = scatter.take_add_later
     return space
 
 

@@ -136,9 +136,9 @@ def kinks_take_a_value_between(case: Case) -> None:
     here = _joined(found, tied)
     if not np.isfinite(here).all():
         raise LawError(f"{tied!r}: the gradient at a kink is {here}")
-    near = np.array([_joined(subject.vjp(_moved(tied, d), gs), tied) for d in _anywhere(tied, draw.rng)])
-    size = np.abs(near).sum(axis=1).max(initial=1e-3)
-    total, totals = here.sum(), near.sum(axis=1)
+    rows = np.array([_joined(subject.vjp(_moved(tied, d), gs), tied) for d in _anywhere(tied, draw.rng)])
+    size = np.abs(rows).sum(axis=1).max(initial=1e-3)
+    total, totals = here.sum(), rows.sum(axis=1)
     if np.ptp(totals) <= 1e-6 * size and abs(total - totals[0]) > 1e-3 * size:
         raise LawError(f"{tied!r}: the gradient {here} sums to {total:.6g}, all those nearby to {totals[0]:.6g}")
     for p in _probes(here.size, draw.rng):
