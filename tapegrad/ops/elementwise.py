@@ -37,16 +37,30 @@ def multiply(xp: Any, x1: Any, x2: Any, /) -> Any:
 multiply.partials(x1="x2", x2="x1")
 
 
-@elementwise(singular=True)
+@primitive(weak=True, pointwise=True, laws=lambda draw: (draw.array("n", 3), draw.array(*draw.choice(("n", 3), (3,), (1,)))))
 def mul_zero(xp: Any, x1: Any, x2: Any, /) -> Any:
     """The product of two arrays, zero wherever `x1` is zero, even where `x2` is infinite or NaN.
 
-    It multiplies a cotangent with a partial derivative that may be infinite: a zero from upstream stays zero.
+    It multiplies a cotangent with a partial derivative that may be infinite: a zero from upstream stays zero.  Where
+    `x1` is zero the product does not depend on `x2`, so the derivative for `x2` is zero, whatever comes from upstream.
     """
     return xp.mul_zero(x1, x2)
 
 
-mul_zero.partials(x1="x2", x2="x1")
+def _like(F: Any, c: Any, x: Any) -> Any:
+    return c if c.shape == x.shape else F.sum_to(c, x.shape)
+
+
+def _conj(F: Any, x: Any) -> Any:
+    """The conjugate; a real array or a Python number as it is, which so stays weak."""
+    return F.conj(x) if hasattr(x, "dtype") and x.dtype.kind == "c" else x
+
+
+mul_zero.pullback(
+    x1=lambda F, g, x1, x2: _like(F, F.mul_zero(g, _conj(F, x2)), x1),
+    x2=lambda F, g, x1, x2: _like(F, F.mul_zero(_conj(F, x1), g), x2),
+)
+mul_zero.pushforward(x1=lambda F, t, x2: F.mul_zero(t, x2), x2=lambda F, t, x1: F.mul_zero(x1, t))
 
 
 @elementwise(symbol="/", singular=True, domain={"x2": (0.5, 4)})
@@ -117,7 +131,7 @@ def reciprocal(xp: Any, x: Any, /) -> Any:
     return xp.reciprocal(x)
 
 
-reciprocal.partials(x=lambda F, y: -y * y)
+reciprocal.partials(x=lambda F, x, y: -y / x)  # not -y * y: this keeps a zero from upstream at second order too
 
 
 @elementwise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.dtypes import float32
 from tapegrad.registry import composite, constant, linear, primitive
 from tapegrad.registry.batching import flattening, over_axis
 
@@ -70,9 +71,16 @@ def sum_to(xp: Any, x: Any, /, shape: Any) -> Any:
 sum_to.adjoint(x=lambda F, g, x: F.broadcast_to(g, x.shape))
 
 
+def _is_half(x: Any) -> bool:
+    """Whether an array is float16 or bfloat16, in which a sum soon overflows, or a count is no number."""
+    return bool(x.dtype.itemsize == 2 and x.dtype.kind in "fV")
+
+
 @composite(laws=_reduction)
 def mean(F: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The arithmetic mean over axes; NaN over no elements."""
+    """The arithmetic mean over axes; NaN over no elements.  Half precision is computed in float32."""
+    if _is_half(x):
+        return F.cast(F.mean(F.cast(x, float32), axis=axis, keepdims=keepdims), x.dtype)
     return F.sum(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
 
 
@@ -287,6 +295,8 @@ def _spread(draw: Any) -> Any:
 @composite(laws=_spread)
 def var(F: Any, x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     """The variance over axes: the squared distance from the mean, summed, over the count less `correction`."""
+    if _is_half(x):
+        return F.cast(F.var(F.cast(x, float32), axis=axis, correction=correction, keepdims=keepdims), x.dtype)
     d = x - F.mean(x, axis=axis, keepdims=True)
     if d.dtype.kind == "c":
         d = F.abs(d)
@@ -300,6 +310,8 @@ def _at_least_zero(n: float) -> float:
 @composite(laws=_spread, domain=(-2, 2))
 def std(F: Any, x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     """The standard deviation over axes; the derivative is 0 where all elements are equal."""
+    if _is_half(x):
+        return F.cast(F.std(F.cast(x, float32), axis=axis, correction=correction, keepdims=keepdims), x.dtype)
     d = x - F.mean(x, axis=axis, keepdims=True)
     n = _at_least_zero(count(x.shape, axis) - correction)
     return F.norm2(d, axis=axis, keepdims=keepdims) / n**0.5
