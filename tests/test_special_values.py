@@ -22,7 +22,9 @@ INF, NAN = math.inf, math.nan
 
 def gradients(f: Function, *xs: Any, order: int = 1) -> list[Any]:
     """The gradient of sum(f(x)) for each argument, then that of its sum, up to an order; the last of them."""
-    tensors = [tg.asarray(np.asarray(x, dtype=np.asarray(x).dtype if np.asarray(x).dtype.kind in "fc" else float)) for x in xs]
+    tensors = [
+        tg.asarray(np.asarray(x, dtype=np.asarray(x).dtype if np.asarray(x).dtype.kind in "fc" else float)) for x in xs
+    ]
 
     def at(n: int) -> list[Any]:
         if n == 0:
@@ -148,9 +150,7 @@ def test_cumulative_prod_with_zeros(x: list[float]) -> None:
     heads = [x[: k + 1] for k in range(n)]
     first = [sum(others(h, i) for h in heads if i < len(h)) for i in range(n)]
     assert gradient(tg.cumulative_prod, x) == pytest.approx(first, abs=0)
-    second = [
-        sum(others(h, i, j) for h in heads for j in range(len(h)) if i < len(h) and i != j) for i in range(n)
-    ]
+    second = [sum(others(h, i, j) for h in heads for j in range(len(h)) if i < len(h) and i != j) for i in range(n)]
     assert gradient(tg.cumulative_prod, x, 2) == pytest.approx(second, abs=0)
 
 

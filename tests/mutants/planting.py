@@ -31,7 +31,7 @@ COPIED = (
     "tolerance",
     "order",
 )
-DRAWS = [Draw(seed, complex=complex) for complex, count in ((False, 40), (True, 20)) for seed in range(count)]
+DRAWS = [Draw(seed, complex=is_complex) for is_complex, count in ((False, 40), (True, 20)) for seed in range(count)]
 
 
 def copy_of(
