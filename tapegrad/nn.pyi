@@ -1,5 +1,4 @@
 # Written by `python -m tapegrad.registry.stubs`; to change it, change what it is made from.
-from typing import Any
 from tapegrad.core.tensor import Tensor
 from tapegrad.core.tensor import _ArrayLike
 from tapegrad.core.tensor import _DType

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 @final
-class no_grad:  # noqa: N801  the name of the field
+class no_grad:
     """A context, or a decorator, in which the tapes that are active around it record nothing.
 
     A tape that is entered inside records.  On a generator function it is in force only while the body runs.
@@ -72,7 +72,7 @@ def _on_generator(function: Any) -> Any:
     def wrapped(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         with no_grad():
             body = function(*args, **kwargs)
-        step: Any = lambda: next(body)  # noqa: E731
+        step: Any = functools.partial(next, body)
         while True:
             try:
                 with no_grad():
@@ -85,7 +85,7 @@ def _on_generator(function: Any) -> Any:
                 with no_grad():
                     body.close()
                 raise
-            except BaseException as error:  # noqa: BLE001  passed on to the body
+            except BaseException as error:  # passed on to the body
                 step = functools.partial(body.throw, error)
             else:
                 step = functools.partial(body.send, sent)

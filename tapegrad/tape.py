@@ -13,8 +13,8 @@ from tapegrad.core.recorder import EMPTY, Recorder, state
 from tapegrad.core.tensor import Tensor, linked, tensor
 from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, GradientError, ShapeError, SpentError
-from tapegrad.ops.convert import asarray
 from tapegrad.kernels.batched import Batched
+from tapegrad.ops.convert import asarray
 from tapegrad.registry.batching import new_level
 from tapegrad.registry.space import F, space_of_type
 from tapegrad.tree import flatten
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from tapegrad.core.node import Node
-    from tapegrad.core.recorder import Owners
 
 Unconnected = Literal["none", "zero"]
 
@@ -200,15 +199,15 @@ class GradientTape:
 
     def _seeds(self, targets: list[Any], cotangents: list[Any], sources: list[Any]) -> list[tuple[Node, Any]]:
         """The nodes of the targets, each with its cotangent, a Tensor or None for ones."""
-        seeds = []
-        for y, g in zip(targets, cotangents, strict=True):
+        seeds: list[Any] = []
+        for y, given in zip(targets, cotangents, strict=True):
             if not isinstance(y, Tensor):
                 continue
             if not is_inexact(y.raw.dtype):
                 _warn("gradient of a target of dtype %s: only floating targets have one", y.raw.dtype)
                 continue
+            g = given if given is None or isinstance(given, Tensor) else asarray(given)
             if g is not None:
-                g = asarray(g) if not isinstance(g, Tensor) else g
                 if g.shape != y.shape:
                     raise ShapeError(f"output_gradients: expected the target's shape {y.shape}, got {g.shape}")
                 if g.dtype != y.dtype:
@@ -220,7 +219,7 @@ class GradientTape:
                 node = rec.watch(y, frozenset([self._recorder]))
             if node is not None:
                 seeds.append((node, y, g))
-        return seeds  # type: ignore[return-value]
+        return seeds
 
     def _sweep(self, seeds: Any, sources: list[Any]) -> list[Any]:
         """Run the engine, recorded if anybody else is recording what is swept."""

@@ -95,7 +95,7 @@ def _power_partial_exponent(F: Any, x1: Any, x2: Any, y: Any) -> Any:
 
 
 @elementwise(symbol="**", singular=True, domain={"x1": (0.3, 3), "x2": (-2, 3)})
-def pow(xp: Any, x1: Any, x2: Any, /) -> Any:  # noqa: A001
+def pow(xp: Any, x1: Any, x2: Any, /) -> Any:
     """`x1` to the power `x2`, element by element.
 
     The derivative for the base at 0 is that of the polynomial (x**2 has 0, then 2, then 0), and 0 for exponent 0; for
@@ -212,7 +212,7 @@ at_most.partials(
     draw.array("n", 3),
     *draw.choice((-0.5, 0.5), (-0.5, None), (None, 0.5), (draw.array(3, low=-1.5, high=-1), draw.array("n", 1, low=1, high=1.5))),
 ))
-def clip(F: Any, x: Any, min: Any = None, max: Any = None, /) -> Any:  # noqa: A002
+def clip(F: Any, x: Any, min: Any = None, max: Any = None, /) -> Any:
     """Each element, kept between `min` and `max` (None is no bound); at a bound the derivative is 1."""
     y = F.positive(x)
     if min is not None:
@@ -283,7 +283,7 @@ nextafter.partials(x1=1, x2=0)
 
 # -- parts of complex numbers --------------------------------------------------------------------------
 @primitive(pointwise=True, kinks=(0.0,), laws=lambda draw: (draw.array("n", "m"),))
-def abs(xp: Any, x: Any, /) -> Any:  # noqa: A001
+def abs(xp: Any, x: Any, /) -> Any:
     """The absolute value of each element; the derivative at 0 is 0."""
     return xp.abs(x)
 

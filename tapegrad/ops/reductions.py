@@ -41,7 +41,7 @@ def kept_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
 
 
 @linear(laws=_reduction)
-def sum(xp: Any, x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:  # noqa: A001
+def sum(xp: Any, x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """The sum over axes; half precision is added up in float32, small integers in the default integer dtype."""
     return xp.sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
 
@@ -231,7 +231,7 @@ def _extreme(draw: Any) -> Any:
 
 
 @primitive(real=True, laws=_extreme)
-def max(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A001
+def max(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """The largest element over axes; elements that tie share the derivative equally."""
     return xp.max(x, axis=axis, keepdims=keepdims)
 
@@ -241,7 +241,7 @@ max.pushforward(x=_extreme_pushforward)
 
 
 @primitive(real=True, laws=_extreme)
-def min(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A001
+def min(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """The smallest element over axes; elements that tie share the derivative equally."""
     return xp.min(x, axis=axis, keepdims=keepdims)
 
@@ -269,13 +269,13 @@ def argmin(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> A
 
 
 @constant(laws=_reduction)
-def all(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A001
+def all(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Whether all elements over axes are true."""
     return xp.all(x, axis=axis, keepdims=keepdims)
 
 
 @constant(laws=_reduction)
-def any(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A001
+def any(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Whether one element over axes is true."""
     return xp.any(x, axis=axis, keepdims=keepdims)
 

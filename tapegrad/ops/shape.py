@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -195,7 +196,7 @@ def split(F: Any, x: Any, /, sections: Any, *, axis: int = 0) -> tuple[Any, ...]
         sections = range(step, n, step) if step else [0] * (sections - 1)
     cuts = [0, *sections, n]
     before = (slice(None),) * (axis % len(x.shape))
-    return tuple(F.getitem(x, (*before, slice(a, b))) for a, b in zip(cuts[:-1], cuts[1:], strict=True))
+    return tuple(F.getitem(x, (*before, slice(a, b))) for a, b in itertools.pairwise(cuts))
 
 
 @linear(laws=lambda draw: (draw.array("n", "m"), {"k": draw.choice(0, 1, -1)}))
@@ -365,7 +366,11 @@ def _pairs(given: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
         ) from None
 
 
-@composite(laws=lambda draw: (draw.array("n", "m", 2), {"k": draw.choice(-5, -2, -1, 0, 1, 2, 3, 4), "axes": draw.choice((0, 1), (1, 0), (-1, 0))}))
+def _turned(draw: Any) -> Any:
+    return draw.array("n", "m", 2), {"k": draw.choice(*range(-5, 5)), "axes": draw.choice((0, 1), (1, 0), (-1, 0))}
+
+
+@composite(laws=_turned)
 def rot90(F: Any, x: Any, /, *, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """The array turned by `k` quarters of a circle in the plane of two axes, from the first towards the second."""
     n = len(x.shape)

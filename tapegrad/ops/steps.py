@@ -62,7 +62,7 @@ signbit = _unary("signbit", "Whether an element's sign bit is set, as that of -0
 floor = _unary("floor", "The largest integer not above each element.")
 ceil = _unary("ceil", "The smallest integer not below each element.")
 trunc = _unary("trunc", "Each element without its fraction.")
-round = _unary("round", "The nearest integer to each element; halves go to the even one.")  # noqa: A001
+round = _unary("round", "The nearest integer to each element; halves go to the even one.")
 floor_divide = _binary("floor_divide", "The quotient of two elements, rounded down.")
 
 logical_and = _binary("logical_and", "Whether both elements are true.")

@@ -16,7 +16,7 @@ from tapegrad.core.tensor import linked
 from tapegrad.errors import NotDifferentiable
 from tapegrad.kernels.batched import Batched
 from tapegrad.registry.declare import linear
-from tapegrad.registry.op import OPS, Op
+from tapegrad.registry.op import Op
 from tapegrad.registry.space import NUMPY, SPACES, F, Space, offer, space_of
 
 if TYPE_CHECKING:

@@ -273,10 +273,9 @@ def _computing(op: Op) -> list[str]:
     if not count:  # the body, not the kernel: it is the body that knows the default dtype
         return ["    try:", f"        y = BODY(space_of(()){_keywords(op)})", *_failing("()")]
     args = _raws(op) + _keywords(op)
+    expression = f"KERNEL({args})"
     if op.symbol:
         expression = f"raw0 {op.symbol} raw1" if count == 2 else f"{op.symbol}raw0"
-    else:
-        expression = f"KERNEL({args})"
     kinds = [f"kind{i}" for i in range(count)]
     lines = ["    " + "; ".join(f"kind{i} = type(raw{i})" for i in range(count))]
     direct = " and ".join(f"{k} is ndarray" for k in kinds)

@@ -15,8 +15,8 @@ from tapegrad.registry.space import F as OPS_SPACE
 from tapegrad.registry.space import space_of_type
 
 if TYPE_CHECKING:
-    from tapegrad.core.recorder import Owners
     from tapegrad.core.node import Node
+    from tapegrad.core.recorder import Owners
     from tapegrad.registry.rules import Variant
 
 

@@ -16,8 +16,8 @@ from tapegrad.core.node import Recorded, parents, receive
 from tapegrad.core.tensor import PLAIN, Tensor, linked, tensor
 from tapegrad.registry.op import Op, Spec, names_of, no_derivative
 from tapegrad.registry.several import filled, picked
-from tapegrad.registry.space import F as RECORDED
 from tapegrad.registry.space import SPACES, space_of_type
+from tapegrad.registry.space import F as RECORDED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

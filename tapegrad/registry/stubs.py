@@ -223,7 +223,7 @@ def _imports(module: ModuleType, text: str, imported: dict[str, str], exported: 
         op = getattr(value, "op", None)
         if isinstance(op, Op):  # a named tuple that it returns
             kind = op.body.__globals__.get(_annotation(op.body.__annotations__.get("return")))
-            if isinstance(kind, type):
+            if isinstance(kind, type) and kind is not Any:
                 found.add(f"from {kind.__module__} import {kind.__name__}")
     found.discard("from __future__ import annotations as annotations")
     return "\n".join(sorted(found, key=lambda s: (s.startswith("from tapegrad"), s)))
