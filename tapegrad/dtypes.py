@@ -42,9 +42,9 @@ def as_dtype(dtype: Any) -> np.dtype[Any]:
 
     Raises DTypeError for anything else.
     """
-    if isinstance(dtype, np.dtype):
+    if isinstance(dtype, np.dtype) and dtype.kind in "biufc" and dtype.isnative:
         return dtype
-    if dtype in DEFAULTS:
+    if isinstance(dtype, type) and dtype in DEFAULTS:
         return DEFAULTS[dtype]
     if dtype == "bfloat16":
         found: np.dtype[Any] = __getattr__("bfloat16")
@@ -53,9 +53,9 @@ def as_dtype(dtype: Any) -> np.dtype[Any]:
         made = np.dtype(dtype)
     except TypeError:
         raise DTypeError(f"{dtype!r} is no dtype; write for example tapegrad.float32") from None
-    if made.kind not in "biufcV" or made.hasobject:
+    if made.kind not in "biufc" and made.name != "bfloat16":
         raise DTypeError(f"{dtype!r} is no numeric dtype; write for example tapegrad.float32")
-    return made
+    return made if made.isnative else made.newbyteorder("=")
 
 
 def is_inexact(dtype: np.dtype[Any]) -> np.bool_ | Any:

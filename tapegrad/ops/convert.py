@@ -46,7 +46,7 @@ def asarray(x: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | No
     elif SPACES[type(x)] is not NUMPY or isinstance(x, np.ndarray | np.generic):
         raw = np.asarray(x) if isinstance(x, np.ndarray | np.generic) else x
     if type(raw) is np.ndarray:
-        raw = _native(raw, copy)
+        raw = _native(raw, x, copy)
     if dtype is not None and raw.dtype != dtype:
         if copy is False:
             raise ValueError(f"asarray(x, dtype={dtype}, copy=False): x is {raw.dtype}, so values have to be copied")
@@ -67,7 +67,13 @@ def _cast(x: Tensor, dtype: Any, copy: bool | None) -> Tensor:
 
 def _is_memory(x: Any) -> bool:
     """Whether an object is memory that NumPy reads as it lies, and not numbers or sequences of them."""
-    return hasattr(x, "__array__") or hasattr(x, "__array_interface__") or isinstance(x, bytearray | memoryview)
+    if hasattr(x, "__array__") or hasattr(x, "__array_interface__"):
+        return True
+    try:
+        memoryview(x)
+    except TypeError:
+        return False
+    return True
 
 
 def _from_python(x: Any, dtype: Any) -> Any:
@@ -88,7 +94,7 @@ def _from_python(x: Any, dtype: Any) -> Any:
         raw = np.asarray(x, dtype=dtype if dtype is not None and dtype.kind != "V" else None)
     except (ValueError, TypeError, OverflowError) as error:
         raise ArgumentError(f"asarray(x): expected numbers or nested sequences of equal lengths: {error}") from error
-    if dtype is None and not hasattr(x, "dtype"):
+    if dtype is None and not _is_memory(x):
         if raw.dtype == np.float64:
             return raw.astype(np.float32)
         if raw.dtype == np.complex128:
@@ -96,11 +102,11 @@ def _from_python(x: Any, dtype: Any) -> Any:
     return raw
 
 
-def _native(raw: np.ndarray[Any, Any], copy: bool | None) -> np.ndarray[Any, Any]:
+def _native(raw: np.ndarray[Any, Any], x: Any, copy: bool | None) -> np.ndarray[Any, Any]:
     """An array of NumPy's, checked to hold numbers, in this machine's byte order."""
     dtype = raw.dtype
     if dtype.kind not in "biufc" and dtype.name != "bfloat16":
-        raise ArgumentError(f"asarray(x): expected numbers, got what NumPy reads as {dtype}")
+        raise ArgumentError(f"asarray(x): expected numbers, got {type(x).__name__} that NumPy reads as {dtype}")
     if dtype.isnative:
         return raw
     if copy is False:
@@ -127,7 +133,10 @@ def _common(kinds: set[Any]) -> Any:
     if not dtypes or not all(d.kind in "biufc" or d.name == "bfloat16" for d in dtypes):
         return None
     try:
-        return np.result_type(*dtypes, *(k() for k in kinds if k in SCALARS))
+        common = np.result_type(*dtypes)
+        if common.name == "bfloat16" and complex not in kinds:  # NumPy would make it float64
+            return common
+        return np.result_type(common, *(k() for k in kinds if k in SCALARS))
     except TypeError as error:
         raise DTypeError(f"asarray(x): {', '.join(map(str, dtypes))} have no common dtype: {error}") from None
 
