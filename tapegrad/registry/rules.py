@@ -14,6 +14,7 @@ import numpy as np
 
 from tapegrad.core.node import Recorded, parents, receive
 from tapegrad.core.tensor import PLAIN, Tensor, linked, tensor
+from tapegrad.kernels.numpy_scatter import Rows
 from tapegrad.registry.op import Op, Spec, names_of, no_derivative
 from tapegrad.registry.several import filled, picked
 from tapegrad.registry.space import SPACES, space_of_type
@@ -288,6 +289,15 @@ def _product(variant: Variant, a: str, i: int, recorded: bool, *, reuse: bool) -
         partial = _call(variant, a, f"R_{a}", recorded, "F")
     else:
         partial = repr(rule)
+    if variant.general and partial == "1":
+        k = 2 + 2 * variant.watched.index(i)
+        shape, dtype = f"node.t[{k}]", f"node.t[{k + 1}]"
+        space = "F" if recorded else "space_of_type(type(g))"
+        return [
+            f"c = g if g.shape == {shape} else {space}.sum_to(g, {shape})",
+            f"if c.dtype is not {dtype}:",
+            f"    c = fit(c, 1, {shape}, {dtype}, False)",
+        ], "c is not g and " + _PROVEN
     if variant.general:
         k = 2 + 2 * variant.watched.index(i)
         return [f"c = fit(g, {partial}, node.t[{k}], node.t[{k + 1}], {op.singular})"], "c is not g and " + _PROVEN
@@ -364,6 +374,9 @@ def settle(node: Node, c: Any) -> None:
     add = getattr(c, "add_to", None)
     if add is None:
         receive(node, c)
+        return
+    if type(c) is Rows and node.p is None and (node.grad is None or type(node.grad) is Rows):
+        receive(node, c)  # a leaf, which passes nothing on
         return
     if node.grad is None:
         node.grad = c.dense()
