@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import operator as operators
 from typing import TYPE_CHECKING, Any, final
+
+from numpy import ndarray
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,17 +55,35 @@ class Batched:
         return f"Batched({self.value!r}, level={self.level})"
 
 
-def _operator(name: str, *, reflected: bool = False) -> Callable[..., Any]:
-    if reflected:
-        return lambda self, other: Batched.function(name)(other, self)
+def _computed(name: str, symbol: Callable[[Any, Any], Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """An operator and its reflection: NumPy's own where ranks cannot disagree, else the batched function."""
+
+    def operator(self: Batched, other: Any) -> Any:
+        if type(other) is ndarray and type(self.value) is ndarray and other.ndim < self.value.ndim:
+            return Batched(symbol(self.value, other), self.level)
+        return Batched.function(name)(self, other)
+
+    def reflected(self: Batched, other: Any) -> Any:
+        if type(other) is ndarray and type(self.value) is ndarray and other.ndim < self.value.ndim:
+            return Batched(symbol(other, self.value), self.level)
+        return Batched.function(name)(other, self)
+
+    return operator, reflected
+
+
+def _called(name: str) -> Callable[..., Any]:
     return lambda self, *other: Batched.function(name)(self, *other)
 
 
+for _name, _function, _symbol in (
+    ("add", "add", operators.add),
+    ("sub", "subtract", operators.sub),
+    ("mul", "multiply", operators.mul),
+    ("truediv", "divide", operators.truediv),
+):
+    for _place, _made in zip(("__{}__", "__r{}__"), _computed(_function, _symbol), strict=True):
+        setattr(Batched, _place.format(_name), _made)
 for _name, _function in {
-    "add": "add",
-    "sub": "subtract",
-    "mul": "multiply",
-    "truediv": "divide",
     "pow": "pow",
     "mod": "remainder",
     "floordiv": "floor_divide",
@@ -70,8 +91,8 @@ for _name, _function in {
     "and": "bitwise_and",
     "or": "bitwise_or",
 }.items():
-    setattr(Batched, f"__{_name}__", _operator(_function))
-    setattr(Batched, f"__r{_name}__", _operator(_function, reflected=True))
+    setattr(Batched, f"__{_name}__", _called(_function))
+    setattr(Batched, f"__r{_name}__", lambda self, other, name=_function: Batched.function(name)(other, self))
 for _name, _function in {
     "neg": "negative",
     "abs": "abs",
@@ -83,5 +104,5 @@ for _name, _function in {
     "eq": "equal",
     "ne": "not_equal",
 }.items():
-    setattr(Batched, f"__{_name}__", _operator(_function))
+    setattr(Batched, f"__{_name}__", _called(_function))
 Batched.__hash__ = object.__hash__  # type: ignore[method-assign]
