@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from planting import breach, copy_of, planted
+from tapegrad.testing.planting import breach, copy_of, planted
 
 from tapegrad.core.tensor import Tensor, tensor
 from tapegrad.registry.op import OPS, no_derivative

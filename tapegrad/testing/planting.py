@@ -1,4 +1,4 @@
-"""Copies of ops under private names, with something changed; they are gone when the test is over."""
+"""Ops that are there for a while only, and copies of ops with something changed: to test the tests."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def planted(make: Callable[[], Op]) -> Iterator[Op]:
     try:
         yield op
     finally:
-        del OPS[op.key]
+        OPS.pop(op.key, None)
         for space in (NUMPY, NUMPY.deferring, BATCHED, F):
             vars(space).pop(op.key, None)
 
