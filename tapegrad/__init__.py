@@ -56,6 +56,7 @@ from tapegrad.registry import (
 from tapegrad.registry.op import OPS as _OPS
 from tapegrad.tape import GradientTape
 from tapegrad.transforms import custom_gradient
+from tapegrad.sparse import SparseRows
 from tapegrad.variable import Variable
 from tapegrad import nn, random  # isort: skip  they need the ops
 

@@ -10,7 +10,7 @@ import numpy as np
 from tapegrad.core import recorder as rec
 from tapegrad.core.engine import sweep
 from tapegrad.core.recorder import EMPTY, Recorder, state
-from tapegrad.core.tensor import Tensor, linked, tensor
+from tapegrad.core.tensor import WRAPPERS, Tensor, linked, tensor
 from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, GradientError, ShapeError, SpentError
 from tapegrad.kernels.batched import Batched
@@ -252,7 +252,7 @@ class GradientTape:
                 return [g if g is None else linked(g.raw, g.node) for g in found]  # a tensor may be written to
             consumed = None if self._persistent else recorder.groups.get(frozenset([recorder]))
             found = sweep(started, nodes, recorder, recorded=False, consumed=consumed)
-        return [g if g is None else tensor(g) for g in found]
+        return [g if g is None else WRAPPERS.get(type(g), tensor)(g) for g in found]
 
 
 def _warn(text: str, *args: object) -> None:

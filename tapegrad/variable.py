@@ -9,9 +9,11 @@ from tapegrad.core.tensor import Tensor
 from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, ShapeError
 from tapegrad.ops.convert import asarray, raw_of
+from tapegrad.sparse import SparseRows
 from tapegrad.ops.inplace import is_alone
 
 if TYPE_CHECKING:
+    from tapegrad.kernels.numpy_scatter import Rows
     from tapegrad.core.node import Node
 
 
@@ -69,6 +71,11 @@ class Variable(Tensor):
 
     def _checked(self, what: str, value: Any, *, copy: bool | None = None) -> Any:
         raw = raw_of(value if isinstance(value, Tensor) else asarray(value, dtype=self.raw.dtype, copy=copy))
+        self._fits(what, raw)
+        return raw
+
+    def _fits(self, what: str, raw: Any) -> None:
+        """Refuse a value of another shape or dtype."""
         if raw.shape != self.raw.shape:
             raise ShapeError(f"{self._label()}.{what}(value): expected value.shape == {self.raw.shape}, got {raw.shape}")
         if raw.dtype != self.raw.dtype:
@@ -76,7 +83,6 @@ class Variable(Tensor):
                 f"{self._label()}.{what}(value): expected value.dtype == {self.raw.dtype}, got {raw.dtype}; "
                 f"write tapegrad.astype(value, {self.raw.dtype})"
             )
-        return raw
 
     def _label(self) -> str:
         return f"Variable {self.name!r}" if self.name else "Variable"
@@ -91,6 +97,8 @@ class Variable(Tensor):
 
     def assign_add(self, value: Any) -> Variable:
         """Add to the value."""
+        if type(value) is SparseRows:
+            return self._add_rows("assign_add", value.rows)
         change = self._checked("assign_add", value)
         if is_alone(self):
             self.raw += change
@@ -100,11 +108,21 @@ class Variable(Tensor):
 
     def assign_sub(self, value: Any) -> Variable:
         """Subtract from the value."""
+        if type(value) is SparseRows:
+            return self._add_rows("assign_sub", value.rows.scaled(-1))
         change = self._checked("assign_sub", value)
         if is_alone(self):
             self.raw -= change
         else:
             self.raw = self.raw - change
+        return self
+
+    def _add_rows(self, what: str, rows: Rows) -> Variable:
+        """Add to a few rows alone."""
+        self._fits(what, rows)
+        if not is_alone(self):
+            self.raw = self.raw.copy()
+        rows.add_to(self.raw)
         return self
 
     def __setitem__(self, key: Any, value: Any) -> NoReturn:

@@ -67,6 +67,9 @@ def linked(raw: Any, node: Node | None) -> Any:
     return t
 
 
+#: What makes a Tensor of a cotangent that is no plain array, by its type.
+WRAPPERS: dict[type, Any] = {}
+
 #: Types of saved values that are no arrays: Python scalars are weak and stay so, None is a missing argument.
 PLAIN: frozenset[type] = frozenset([int, float, complex, bool, type(None)])
 

@@ -94,11 +94,49 @@ from tapegrad.kernels.numpy_pool import (  # noqa: F401
     window_sum,
     window_take,
 )
+from tapegrad.kernels.numpy_fft import (  # noqa: F401  kernels too
+    dft,
+    fft_frequencies,
+    inverse_dft,
+    inverse_real_dft,
+    real_dft,
+    rfft_frequencies,
+)
+from tapegrad.kernels.numpy_linalg import (  # noqa: F401  kernels too
+    around_zero,
+    cholesky,
+    cofactor,
+    cofactor_along,
+    contract,
+    det,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    inner,
+    inv,
+    inv_or_inf,
+    matmul,
+    matrix_adjoint,
+    matrix_exp,
+    matrix_exp_along,
+    matrix_rank,
+    matrix_transpose,
+    pinv,
+    power_norm,
+    qr,
+    slogdet,
+    solve,
+    solve_triangular,
+    svd,
+    svdvals,
+)
 from tapegrad.kernels.numpy_scatter import (  # noqa: F401  kernels too
     is_basic,
     put,
     put_add,
     put_along_axis_add,
+    rows_add,
     take_add,
 )
 from tapegrad.kernels.numpy_special_cases import expm1, floor_divide, tanh  # noqa: F401  kernels too
@@ -335,6 +373,12 @@ def softplus(x: Any, *, beta: float = 1.0) -> Any:
     with np.errstate(under="ignore"):
         y = np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
     return y if beta == 1 else y / beta
+
+
+def gaussian_cdf(x: Any) -> Any:
+    from scipy.special import ndtr
+
+    return ndtr(x) if x.dtype.itemsize > 2 else ndtr(x.astype(np.float32)).astype(x.dtype)
 
 
 def cross_entropy(x: Any, labels: Any) -> Any:

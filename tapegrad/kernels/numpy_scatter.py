@@ -101,6 +101,73 @@ class Scatter:
         return put_add(self.g, self.index, self.shape)
 
 
+class Rows:
+    """A cotangent of a few rows of a table, which stays so where nothing else is added, and nobody computes with it."""
+
+    __slots__ = ("g", "index", "shape")
+    __array_ufunc__ = None  # `array + rows` is computed here
+
+    def __init__(self, g: Any, index: Any, shape: tuple[int, ...]) -> None:
+        self.g = g  # (n, ...)
+        self.index = index  # (n,), not negative
+        self.shape = shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.g.dtype
+
+    def add_to(self, buffer: Any) -> None:
+        add_rows(
+            buffer.reshape(len(buffer), -1) if buffer.flags.c_contiguous else buffer,
+            self.index,
+            self.g.reshape(len(self.g), -1) if buffer.flags.c_contiguous and self.g.size else self.g,
+        )
+
+    def dense(self) -> Any:
+        out = np.zeros(self.shape, self.g.dtype)
+        if self.g.size:
+            self.add_to(out)
+        return out
+
+    copy = dense
+
+    def scaled(self, factor: Any) -> Rows:
+        return Rows((self.g * factor).astype(self.g.dtype, copy=False), self.index, self.shape)
+
+    def divided(self, factor: Any) -> Rows:
+        return Rows((self.g / factor).astype(self.g.dtype, copy=False), self.index, self.shape)
+
+    def coalesced(self) -> Rows:
+        index, inverse = np.unique(self.index, return_inverse=True)
+        g = np.zeros((len(index), *self.g.shape[1:]), self.g.dtype)
+        Rows(self.g, inverse, g.shape).add_to(g)
+        return Rows(g, index, self.shape)
+
+    def __add__(self, other: Any) -> Any:
+        if type(other) is Rows:
+            return Rows(
+                np.concatenate([self.g, other.g]), np.concatenate([self.index, other.index]), self.shape
+            )
+        out = np.array(other)
+        self.add_to(out)
+        return out
+
+    __radd__ = __add__
+
+
+def rows_add(g: Any, ids: Any, shape: tuple[int, ...]) -> Any:
+    """Zeros of this shape, with rows added at these ids."""
+    return put_add(g, ids, shape)
+
+
+def rows_add_later(g: Any, ids: Any, shape: tuple[int, ...]) -> Any:
+    """The rows as they are, with ids counted from the start."""
+    ids = np.asarray(ids).reshape(-1)
+    if ids.size and ids.min() < 0:
+        ids = np.where(ids < 0, ids + shape[0], ids)
+    return Rows(np.reshape(g, (ids.size, *shape[1:])), ids, shape)
+
+
 def put_add(g: Any, index: Any, shape: tuple[int, ...]) -> Any:
     """Zeros of this shape, with `g` added at the index."""
     out = np.zeros(shape, g.dtype)

@@ -86,6 +86,7 @@ def _numpy_space() -> Space:
     space.deferring = Space("NumPy", 0, kernels)
     space.deferring.put_add = scatter.put_add_later
     space.deferring.take_add = scatter.take_add_later
+    space.deferring.rows_add = scatter.rows_add_later
     return space
 
 

@@ -1,0 +1,281 @@
+"""Activations: functions of one element, and the gates built from them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tapegrad.registry import composite, constant, elementwise
+
+
+def _with(**params: Any) -> Any:
+    """Laws for an op of one array with these parameters."""
+    return lambda draw: (draw.array(), {k: draw.choice(*v) for k, v in params.items()})
+
+
+def _inside(F: Any, x: Any, low: float, high: float) -> Any:
+    """1 strictly between the bounds and 0 elsewhere, in the dtype of `x`."""
+    return F.cast_like((x > low) & (x < high), x)
+
+
+def _outside(F: Any, x: Any, low: float, high: float) -> Any:
+    return F.cast_like((x < low) | (x > high), x)
+
+
+def _negative_part(F: Any, x: Any) -> Any:
+    """`x` below 0, and 0 elsewhere: so that what is computed for the one branch is finite in the other."""
+    if type(x) in (int, float):
+        return 0.0 if x > 0 else x
+    return F.where(x > 0, 0, x)
+
+
+# -- rectifiers ------------------------------------------------------------------------------------------------
+@elementwise(real=True, kinks=(0.0,))
+def relu(xp: Any, x: Any, /) -> Any:
+    """The larger of `x` and 0; at 0 the derivative is 0."""
+    return xp.relu(x)
+
+
+relu.partials(x=lambda F, y: F.step(y))
+
+
+@constant(pointwise=True, laws=lambda draw: (draw.array("n", 3),), public=False)
+def step(xp: Any, x: Any, /) -> Any:
+    """1 where an element is above 0 and 0 elsewhere, in its dtype: the derivative of `relu`."""
+    return xp.step(x)
+
+
+@elementwise(real=True, kinks=(0.0, 6.0), public=False)
+def relu6(xp: Any, x: Any, /) -> Any:
+    """`x`, kept between 0 and 6; at both bounds the derivative is 0."""
+    return xp.minimum(xp.maximum(x, 0), 6)
+
+
+relu6.partials(x=lambda F, x: _inside(F, x, 0, 6))
+
+
+@elementwise(real=True, kinks=(-1.0, 1.0), laws=_with(low=(-1.0,), high=(1.0,)), public=False)
+def hardtanh(xp: Any, x: Any, /, *, low: float = -1.0, high: float = 1.0) -> Any:
+    """`x`, kept between `low` and `high`; at both bounds the derivative is 0."""
+    return xp.minimum(xp.maximum(x, low), high)
+
+
+hardtanh.partials(x=lambda F, x, low, high: _inside(F, x, low, high))
+
+
+@elementwise(real=True, kinks=(0.0,), laws=_with(slope=(0.01, 0.3, -0.5, 1.5)), public=False)
+def leaky_relu(xp: Any, x: Any, /, *, slope: float = 0.01) -> Any:
+    """`x` where it is positive and `slope * x` elsewhere; at 0 the derivative is `slope`.
+
+    A. Maas, A. Hannun, A. Ng, "Rectifier nonlinearities improve neural network acoustic models", 2013, equation 4.
+    """
+    return xp.where(x > 0, x, slope * x)
+
+
+leaky_relu.partials(x=lambda F, x, slope: F.where(x > 0, F.ones(x.shape, dtype=x.dtype), slope))
+
+
+@elementwise(real=True, kinks=lambda x, weight: x + 0 * weight, public=False)
+def prelu(xp: Any, x: Any, weight: Any, /) -> Any:
+    """`x` where it is positive and `weight * x` elsewhere, broadcast; at 0 the derivative is `weight`.
+
+    K. He et al., "Delving deep into rectifiers", 2015, equation 1.
+    """
+    return xp.where(x > 0, x, weight * x)
+
+
+prelu.partials(
+    x=lambda F, x, weight: F.where(x > 0, F.ones(x.shape, dtype=x.dtype) if hasattr(x, "shape") else 1.0, weight),
+    weight=lambda F, x: _negative_part(F, x),
+)
+
+
+@elementwise(real=True, kinks=(0.5,), laws=_with(limit=(0.5,), value=(0.5, -2.0)), public=False)
+def threshold(xp: Any, x: Any, /, *, limit: float, value: float) -> Any:
+    """`x` where it is above `limit` and `value` elsewhere; at the limit the derivative is 0."""
+    return xp.where(x > limit, x, value)
+
+
+threshold.partials(x=lambda F, x, limit: F.cast_like(x > limit, x))
+
+
+# -- exponential ones --------------------------------------------------------------------------------------------
+@elementwise
+def sigmoid(xp: Any, x: Any, /) -> Any:
+    """1 / (1 + exp(-x)), without overflow."""
+    return xp.sigmoid(x)
+
+
+sigmoid.partials(x=lambda F, y: y * (1 - y))
+
+
+@elementwise(real=True, laws=_with(beta=(1.0, 1.0, 0.5, 3.0)))
+def softplus(xp: Any, x: Any, /, *, beta: float = 1.0) -> Any:
+    """log(1 + exp(beta x)) / beta, without overflow."""
+    return xp.softplus(x, beta=beta)
+
+
+softplus.partials(x=lambda F, x, beta: F.sigmoid(x if beta == 1 else beta * x))
+
+
+@elementwise(real=True, public=False)
+def logsigmoid(xp: Any, x: Any, /) -> Any:
+    """log(sigmoid(x)), without overflow."""
+    return -xp.softplus(-x)
+
+
+logsigmoid.partials(x=lambda F, x: F.sigmoid(-x))
+
+
+@elementwise(real=True, kinks=(0.0,), laws=_with(alpha=(1.0, 0.3, 2.0)), public=False)
+def elu(xp: Any, x: Any, /, *, alpha: float = 1.0) -> Any:
+    """`x` where it is positive and alpha (exp(x) - 1) elsewhere; at 0 the derivative is `alpha`.
+
+    D. Clevert, T. Unterthiner, S. Hochreiter, "Fast and accurate deep network learning by exponential linear units", 2016,
+    equation 15.
+    """
+    return xp.where(x > 0, x, alpha * xp.expm1(_negative_part(xp, x)))
+
+
+elu.partials(
+    x=lambda F, x, alpha: F.where(x > 0, F.ones(x.shape, dtype=x.dtype), alpha * F.exp(_negative_part(F, x)))
+)
+
+
+@elementwise(real=True, kinks=(0.0,), laws=_with(alpha=(1.0, 0.3, 2.0)), public=False)
+def celu(xp: Any, x: Any, /, *, alpha: float = 1.0) -> Any:
+    """`x` where it is positive and alpha (exp(x / alpha) - 1) elsewhere, whose derivative is continuous.
+
+    J. Barron, "Continuously differentiable exponential linear units", 2017, equation 2.
+    """
+    return xp.where(x > 0, x, alpha * xp.expm1(_negative_part(xp, x) / alpha))
+
+
+celu.partials(
+    x=lambda F, x, alpha: F.where(x > 0, F.ones(x.shape, dtype=x.dtype), F.exp(_negative_part(F, x) / alpha))
+)
+
+#: G. Klambauer et al., "Self-normalizing neural networks", 2017, equation 14.
+_SELU_ALPHA = 1.6732632423543772
+_SELU_SCALE = 1.0507009873554805
+
+
+@composite(real=True, kinks=(0.0,), laws=lambda draw: (draw.array(),), public=False)
+def selu(F: Any, x: Any, /) -> Any:
+    """`elu`, scaled so that layers keep mean 0 and variance 1; at 0 the derivative is that from below.
+
+    G. Klambauer et al., "Self-normalizing neural networks", 2017, equation 2.
+    """
+    return _SELU_SCALE * F.elu(x, alpha=_SELU_ALPHA)
+
+
+# -- gates -------------------------------------------------------------------------------------------------------
+@elementwise(public=False)
+def silu(xp: Any, x: Any, /) -> Any:
+    """x sigmoid(x).  S. Elfwing, E. Uchibe, K. Doya, "Sigmoid-weighted linear units", 2018, equation 3."""
+    return x * xp.sigmoid(x)
+
+
+def _silu_partial(F: Any, x: Any) -> Any:
+    s = F.sigmoid(x)
+    return s * (1 + x * (1 - s))
+
+
+silu.partials(x=_silu_partial)
+
+
+@composite(real=True, laws=lambda draw: (draw.array(),), public=False)
+def mish(F: Any, x: Any, /) -> Any:
+    """x tanh(softplus(x)).  D. Misra, "Mish: a self regularized non-monotonic activation function", 2020, equation 1."""
+    return x * F.tanh(F.softplus(x))
+
+
+@elementwise(real=True, public=False)
+def gaussian_cdf(xp: Any, x: Any, /) -> Any:
+    """The probability that a standard normal number lies below the element, exact in both tails."""
+    return xp.gaussian_cdf(x)
+
+
+gaussian_cdf.partials(x=lambda F, x: F.exp(-0.5 * (x * x)) * (1 / math.sqrt(2 * math.pi)))
+
+
+@composite(real=True, laws=_with(approximate=("none", "tanh")), public=False)
+def gelu(F: Any, x: Any, /, *, approximate: str = "none") -> Any:
+    """`x` times the probability that a standard normal number lies below it; `approximate="tanh"` for an approximation.
+
+    D. Hendrycks, K. Gimpel, "Gaussian error linear units", 2016, section 2.
+    """
+    if approximate == "tanh":
+        return 0.5 * x * (1 + F.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))))
+    if approximate != "none":
+        from tapegrad.errors import ArgumentError
+
+        raise ArgumentError(f'gelu(x): approximate is "none" or "tanh", got {approximate!r}')
+    return x * F.gaussian_cdf(x)
+
+
+@composite(laws=lambda draw: (draw.array("n", 4), {"axis": draw.choice(-1, 1)}), public=False)
+def glu(F: Any, x: Any, /, *, axis: int = -1) -> Any:
+    """The first half along an axis times the sigmoid of the second, (..., 2 n) -> (..., n).
+
+    Y. Dauphin et al., "Language modeling with gated convolutional networks", 2017, equation 1.
+    """
+    a, b = F.split(x, 2, axis=axis)
+    return a * F.sigmoid(b)
+
+
+# -- hard and soft ones --------------------------------------------------------------------------------------------
+@elementwise(real=True, kinks=(0.0,), public=False)
+def softsign(xp: Any, x: Any, /) -> Any:
+    """x / (1 + abs(x))."""
+    return x / (1 + xp.abs(x))
+
+
+softsign.partials(x=lambda F, x: (1 + F.abs(x)) ** -2)
+
+
+@elementwise(real=True, kinks=(-3.0, 3.0), public=False)
+def hardsigmoid(xp: Any, x: Any, /) -> Any:
+    """x / 6 + 1 / 2, kept between 0 and 1; at both bounds the derivative is 0."""
+    return xp.minimum(xp.maximum(x + 3, 0), 6) / 6
+
+
+hardsigmoid.partials(x=lambda F, x: _inside(F, x, -3, 3) / 6)
+
+
+@elementwise(real=True, kinks=(-3.0, 3.0), public=False)
+def hardswish(xp: Any, x: Any, /) -> Any:
+    """x hardsigmoid(x); at both bounds the derivative is that from within.
+
+    A. Howard et al., "Searching for MobileNetV3", 2019, section 5.2.
+    """
+    return x * (xp.minimum(xp.maximum(x + 3, 0), 6) / 6)
+
+
+hardswish.partials(
+    x=lambda F, x: F.where(x > 3, F.ones(x.shape, dtype=x.dtype), F.where(x < -3, 0, x / 3 + 0.5))
+)
+
+
+@composite(laws=lambda draw: (draw.array(low=-1, high=1),), public=False)
+def tanhshrink(F: Any, x: Any, /) -> Any:
+    """x - tanh(x)."""
+    return x - F.tanh(x)
+
+
+@elementwise(real=True, kinks=(-0.5, 0.5), laws=_with(limit=(0.5,)), public=False)
+def softshrink(xp: Any, x: Any, /, *, limit: float = 0.5) -> Any:
+    """`x` moved towards 0 by `limit`, and 0 where it lies closer; at both limits the derivative is 0."""
+    return x - xp.minimum(xp.maximum(x, -limit), limit)
+
+
+softshrink.partials(x=lambda F, x, limit: _outside(F, x, -limit, limit))
+
+
+@elementwise(real=True, kinks=(-0.5, 0.5), laws=_with(limit=(0.5,)), public=False)
+def hardshrink(xp: Any, x: Any, /, *, limit: float = 0.5) -> Any:
+    """`x` where it is farther from 0 than `limit`, and 0 elsewhere; at both limits the derivative is 0."""
+    return xp.where((x < -limit) | (x > limit), x, xp.zeros_like(x))
+
+
+hardshrink.partials(x=lambda F, x, limit: _outside(F, x, -limit, limit))
