@@ -50,7 +50,10 @@ def _caller(space: BatchedSpace, op: Op) -> Callable[..., Any]:
         if len(args) > count:
             params.update(zip(names, args[count:], strict=False))
         flat = arrays[0] if op.variadic else arrays
-        level = max((a.level for a in flat if type(a) is Batched), default=0)
+        level = 0
+        for a in flat:
+            if type(a) is Batched and a.level > level:
+                level = a.level
         if not level:
             return getattr(space_of(flat), op.key)(*arrays, **params)
         rule = op.batch_rule
