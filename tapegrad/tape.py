@@ -227,7 +227,7 @@ class GradientTape:
         consume = not self._persistent
         paused = rec.pause([recorder]) if consume and recorder.entered else None
         try:
-            found = self._run(seeds, [rec.root(x.node, recorder) if x is not None else None for x in sources])
+            found = self._run(seeds, [rec.origin(x.node, recorder) if x is not None else None for x in sources])
         except BaseException:
             if paused:
                 rec.resume(paused)

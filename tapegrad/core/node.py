@@ -115,6 +115,9 @@ def _spent(node: Node, _: Any) -> Any:
 
 #: A watched value.  With a parent it is the same value, watched earlier by other recorders too.
 WATCH = Recorded("watch", _pass_on, _pass_on, _same_tangent, _same_tangent)
+#: A value that a watched tensor took over as its own.  The parent made it (None if nobody recorded that); `s` is the
+#: node of the value that was watched, which is what the tensor means where it is a source.
+REBOUND = Recorded("rebound", _pass_on, _pass_on, _same_tangent, _same_tangent)
 #: A node that has let go of its values.
 SPENT = Recorded("spent", _spent, _spent, _spent, _spent)
 

@@ -8,7 +8,7 @@ import sys
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, final
 
-from tapegrad.core.node import WATCH, Node, let_go, make_node
+from tapegrad.core.node import REBOUND, WATCH, Node, let_go, make_node
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -131,6 +131,8 @@ _by_serial = attrgetter("serial")
 
 
 EMPTY = Owners(frozenset())
+#: The owners of a node that nobody records from; not `EMPTY`, for that is who is recording where no tape is.
+NOBODY = Owners(frozenset())
 
 
 def group(recorders: frozenset[Recorder]) -> Owners:
@@ -242,7 +244,7 @@ def watch(x: Tensor, recorders: frozenset[Recorder]) -> Node:
             live = frozenset(r for r in base.owners.recorders if r.live)
             older = base.p if base.op is WATCH else None
             if live and (older is None or not live <= older.owners.recorders):
-                if not base.owners.recorders >= recorders:
+                if not base.owners.recorders >= recorders or base.op is REBOUND:
                     base = make_node(WATCH, base, None, None, None, group(recorders | live))
                 break
             base = older
@@ -262,3 +264,28 @@ def root(node: Node | None, recorder: Recorder) -> Node | None:
             break
         node = node.p if node.op is WATCH else None
     return found
+
+
+def origin(node: Node | None, recorder: Recorder) -> Node | None:
+    """The node of a tensor as a source: where this recorder began to watch it, whatever was written into it since."""
+    at = node
+    while at is not None and at.op is WATCH and recorder not in at.owners.recorders:
+        at = at.p
+    if at is not None and at.op is REBOUND:
+        found = root(at.s, recorder)
+        if found is not None:
+            return found
+    return root(node, recorder)
+
+
+def rebound(node: Node | None, before: Node | None) -> Node | None:
+    """The node of a tensor that takes over what `node` made, given the one that it had before."""
+    while before is not None and before.op is REBOUND:
+        before = before.s
+    if before is None or before.op is not WATCH or not any(r.live for r in before.owners.recorders):
+        return node
+    if node is not None:
+        return make_node(REBOUND, node, None, before, None, node.owners)
+    cut = make_node(REBOUND, None, None, before, None, NOBODY)
+    NOBODY.nodes.clear()
+    return cut

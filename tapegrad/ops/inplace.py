@@ -1,7 +1,8 @@
 """What looks like writing into a tensor: a new value is computed, and the tensor object takes it as its own.
 
 What was recorded before refers to raw values and nodes, never to the object, so it is untouched; what comes after
-sees the new value with its history, the write among it.  Views made earlier keep the old values.
+sees the new value with its history, the write among it.  Views made earlier keep the old values.  As a source of a
+gradient, a tensor that was watched means the value that was watched: elements overwritten since have gradient zero.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tapegrad.core.recorder import rebound
 from tapegrad.core.tensor import Tensor
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops.convert import asarray
@@ -26,7 +28,7 @@ _RANKS = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
 
 def rebind(x: Tensor, y: Tensor) -> None:
     """Let `x` be what `y` is."""
-    x.raw, x.node, x.like = y.raw, y.node, None
+    x.raw, x.node, x.like = y.raw, rebound(y.node, x.node), None
 
 
 def fitting(x: Tensor, value: Any, what: str) -> Tensor:
