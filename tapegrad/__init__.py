@@ -91,3 +91,16 @@ def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> _Any
 
 
 Tensor.__array_namespace__ = _array_namespace  # type: ignore[attr-defined]
+
+
+def _numpy_protocol(name: str) -> _Any:
+    def protocol(self: Tensor, /, *args: _Any, **words: _Any) -> _Any:
+        from tapegrad import protocols  # imported when NumPy first meets a tensor
+
+        return getattr(protocols, name)(self, *args, **words)
+
+    return protocol
+
+
+Tensor.__array_ufunc__ = _numpy_protocol("array_ufunc")  # type: ignore[attr-defined]
+Tensor.__array_function__ = _numpy_protocol("array_function")  # type: ignore[attr-defined]

@@ -9,7 +9,7 @@ import numpy as np
 
 from tapegrad.errors import DTypeError
 
-bool = np.dtype(np.bool_)  # noqa: A001
+bool = np.dtype(np.bool_)
 int8 = np.dtype(np.int8)
 int16 = np.dtype(np.int16)
 int32 = np.dtype(np.int32)
@@ -171,7 +171,7 @@ class IntegerInfo:
         return f"iinfo({self.dtype}: bits={self.bits}, min={self.min}, max={self.max})"
 
 
-def finfo(type: Any, /) -> FloatInfo:  # noqa: A002
+def finfo(type: Any, /) -> FloatInfo:
     """The limits of a floating or complex dtype, or of that of an array; bfloat16 too.
 
     >>> import tapegrad as tg
@@ -184,7 +184,7 @@ def finfo(type: Any, /) -> FloatInfo:  # noqa: A002
     return FloatInfo(dtype)
 
 
-def iinfo(type: Any, /) -> IntegerInfo:  # noqa: A002
+def iinfo(type: Any, /) -> IntegerInfo:
     """The limits of an integer dtype, or of that of an array."""
     dtype = _dtype_of(type)
     if dtype.kind not in "iu":

@@ -20,7 +20,8 @@ CORE = LEAVES | {"core"}
 REGISTRY = CORE | {"kernels", "registry"}
 OPS = REGISTRY | {"ops"}
 PROGRAMS = OPS | {"tree", "variable", "recording", "tape", "forward", "transforms"}
-NAMES = PROGRAMS | {"nn", "random"}
+PROTOCOLS = {"protocols", "numpy_functions"}
+NAMES = PROGRAMS | PROTOCOLS | {"nn", "random"}
 FACADES = NAMES | {"tapegrad"}  # write `import tapegrad as tg`, as a user does
 MAY_IMPORT = {
     **dict.fromkeys(LEAVES, LEAVES),

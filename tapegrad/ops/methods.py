@@ -137,7 +137,6 @@ def install() -> None:
         "__complex__": lambda self: complex(scalar(self, "complex()")),
         "__index__": lambda self: scalar(self, "an index").__index__(),
         "__array__": exchange.array,
-        "__array_ufunc__": None,
         "__repr__": text,
         "__dlpack__": exchange.dlpack,
         "__dlpack_device__": exchange.dlpack_device,

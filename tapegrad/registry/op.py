@@ -291,8 +291,8 @@ def _signature(op: Op) -> tuple[tuple[str, ...], tuple[Param, ...]]:
 
 
 def _taken(op: Op) -> frozenset[str]:
-    """Names that the compiled entry uses for itself; a composite's records nothing."""
-    return _LOCALS if op.kind != "composite" else _LOCALS - {"d", "g", "n", "out", "owners", "p", "q", "t"}
+    """Names that the compiled entry uses for itself; that of a composite or a constant records nothing."""
+    return _LOCALS if op.kind not in ("composite", "constant") else _LOCALS - {"d", "g", "n", "owners", "p", "q", "t"}
 
 
 def _optional(op: Op) -> tuple[str, ...]:
