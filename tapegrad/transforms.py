@@ -99,10 +99,7 @@ def _run(name: str, function: Any, args: Any, kwargs: Any) -> tuple[tuple[Any, C
     finally:
         leave(reader)
         read = reader.variables
-        release(reader)
-        for v in read:  # as if `reader` had never been there
-            assert v.node is not None
-            v.node.owners = group(frozenset(r for r in v.node.owners.recorders if r is not reader))
+        release(reader)  # nodes belong to the others, as if `reader` had never been there
     return _pair(name, given), [v for v in read if not v.node.owners.recorders.isdisjoint(before.recorders)]
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tapegrad.core.recorder import EMPTY, state
+from tapegrad.registry.op import OPS
 
 # Deadlines are off everywhere: the first call of an op compiles its entry point, and test machines are shared.
 settings.register_profile("dev", deadline=None)
@@ -29,6 +30,16 @@ def nothing_records_between_tests() -> Iterator[None]:
     yield
     left, state.active = state.active, EMPTY
     assert left is EMPTY, "this test left a tape recording"
+
+
+@pytest.fixture(autouse=True)
+def ops_of_a_test_end_with_it() -> Iterator[None]:
+    """Take the ops that a test has declared out of the registry, where tests of all ops would meet them."""
+    before = dict(OPS)
+    yield
+    if len(OPS) != len(before):
+        OPS.clear()
+        OPS.update(before)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

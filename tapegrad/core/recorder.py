@@ -133,6 +133,8 @@ _by_serial = attrgetter("serial")
 EMPTY = Owners(frozenset())
 #: The owners of a node that nobody records from; not `EMPTY`, for that is who is recording where no tape is.
 NOBODY = Owners(frozenset())
+#: The owners of a node that nobody records from; not `EMPTY`, for that is who is recording where no tape is.
+NOBODY = Owners(frozenset())
 
 
 def group(recorders: frozenset[Recorder]) -> Owners:
@@ -214,6 +216,8 @@ def release(recorder: Recorder) -> None:
         owners.joined.clear()
         if rest:
             heirs = group(rest)
+            for node in nodes:
+                node.owners = heirs
             heirs.nodes.extend(nodes)
             nodes.clear()
             heirs.tidy()
@@ -224,6 +228,7 @@ def release(recorder: Recorder) -> None:
             node = pop()
             if _refcount(node) >= _ONLY_LISTED:
                 let_go(node)
+                node.owners = NOBODY
 
 
 #: Held while a value gets a node; re-entrant, for a finalizer may read variables.
