@@ -133,8 +133,6 @@ _by_serial = attrgetter("serial")
 EMPTY = Owners(frozenset())
 #: The owners of a node that nobody records from; not `EMPTY`, for that is who is recording where no tape is.
 NOBODY = Owners(frozenset())
-#: The owners of a node that nobody records from; not `EMPTY`, for that is who is recording where no tape is.
-NOBODY = Owners(frozenset())
 
 
 def group(recorders: frozenset[Recorder]) -> Owners:
