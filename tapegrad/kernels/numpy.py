@@ -502,47 +502,5 @@ def nonzero(x: Any) -> Any:
     return np.nonzero(x)
 
 
-# -- linear algebra ----------------------------------------------------------------------------------
-def matrix_transpose(x: Any) -> Any:
-    return x.mT  # the function of this name takes six times as long
-
-
-def matrix_adjoint(x: Any) -> Any:
-    """The conjugate transpose."""
-    return x.mT.conj() if x.dtype.kind == "c" else x.mT
-
-
-def contract(arrays: Any, equation: str) -> Any:
-    if arrays[0].dtype.kind == "V":  # einsum refuses some equations in bfloat16
-        return contract([a.astype(np.float32) for a in arrays], equation).astype(arrays[0].dtype)
-    return np.einsum(equation, *arrays, optimize=len(arrays) > 1)
-
-
-def matmul(x1: Any, x2: Any) -> Any:
-    """The matrix product; NumPy's own gives float32 for bfloat16."""
-    y = np.matmul(x1, x2)
-    return y if y.dtype is x1.dtype else y.astype(np.result_type(x1, x2), copy=False)
-
-
-def _supported(x: Any) -> Any:
-    """NumPy refuses float16 here, and takes bfloat16 as float64: it is refused too."""
-    if x.dtype.kind == "V":
-        raise TypeError(f"array type {x.dtype} is unsupported in linalg")
-    return x
-
-
-def solve(a: Any, b: Any) -> Any:
-    """x with a @ x = b; `b` is a vector only if it has one axis."""
-    return np.linalg.solve(_supported(a), _supported(b))
-
-
-def cholesky(x: Any, *, upper: bool = False) -> Any:
-    return np.linalg.cholesky(_supported(x), upper=upper)
-
-
-def eigh(x: Any) -> Any:
-    return tuple(np.linalg.eigh(_supported(x)))
-
-
 def searchsorted(x1: Any, x2: Any, *, side: Any = "left", sorter: Any = None) -> Any:
     return np.searchsorted(x1, x2, side=side, sorter=sorter)

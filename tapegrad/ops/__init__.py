@@ -12,15 +12,40 @@ To add one, write a function of a kernel namespace and arrays, and give the deri
 
 from tapegrad.ops import (
     creation,
+    determinants,
+    einsum,
     elementwise,
+    factorisations,
+    fft,
     indexing,
-    linalg,
+    matrix_functions,
     nn,
+    norms,
+    products,
     reductions,
     sets,
     shape,
+    solvers,
     sorting,
     steps,
 )
 
-__all__ = ["creation", "elementwise", "indexing", "linalg", "nn", "reductions", "sets", "shape", "sorting", "steps"]
+__all__ = [
+    "creation",
+    "determinants",
+    "einsum",
+    "elementwise",
+    "factorisations",
+    "fft",
+    "indexing",
+    "matrix_functions",
+    "nn",
+    "norms",
+    "products",
+    "reductions",
+    "sets",
+    "shape",
+    "solvers",
+    "sorting",
+    "steps",
+]

@@ -146,6 +146,8 @@ def failed(op: Op, error: Exception, raws: Sequence[Any]) -> Exception:
     made: TapegradError
     if isinstance(error, np.exceptions.AxisError | IndexError):
         made = _IndexError(text)
+    elif isinstance(error, np.linalg.LinAlgError):
+        made = _LinAlgError(text)
     elif isinstance(error, ValueError):
         made = ShapeError(text)
     elif isinstance(error, TypeError):
@@ -160,6 +162,10 @@ def failed(op: Op, error: Exception, raws: Sequence[Any]) -> Exception:
 
 class _IndexError(ShapeError, IndexError):
     """An index or axis out of range."""
+
+
+class _LinAlgError(TapegradError, np.linalg.LinAlgError):
+    """A matrix that is singular, or not positive definite, or for which an algorithm does not converge."""
 
 
 class _OverflowError(DTypeError, OverflowError):

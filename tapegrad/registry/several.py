@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.core.node import Node, Recorded, make_node
@@ -10,6 +11,8 @@ from tapegrad.core.tensor import linked, tensor
 from tapegrad.registry.call import owned
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tapegrad.registry.op import Op
     from tapegrad.registry.rules import Variant
 
@@ -22,10 +25,10 @@ def record(op: Op, ys: tuple[Any, ...], raws: Any, nodes: Any, params: Any, vari
     qs = tuple(nodes[i] if i in index else None for i in range(len(nodes)))
     p = next((r for r in qs if r is not None), None)
     if p is None:
-        return tuple(map(tensor, ys))
+        return named(op, map(tensor, ys))
     owners, p, qs = owned(state.active, p, qs)
     if owners is None:
-        return tuple(map(tensor, ys))
+        return named(op, map(tensor, ys))
     given = dict(zip(op.arrays, raws, strict=True))
     given.update(zip((k.name for k in op.params), params, strict=True))
     given["y"] = ys
@@ -33,7 +36,18 @@ def record(op: Op, ys: tuple[Any, ...], raws: Any, nodes: Any, params: Any, vari
 
     values = tuple(spec_of(given[n[:-5]]) if n.endswith(".spec") else given[n] for n in variant.saved)
     hub = make_node(variant, p, qs, values, tuple(map(spec_of, ys)), owners)
-    return picked(ys, hub)
+    return named(op, picked(ys, hub))
+
+
+def named(op: Op, ys: Iterable[Any]) -> Any:
+    """The outputs, by the names that the op declares; their type is made when it is first wanted."""
+    made = _NAMED.get(op.name)
+    if made is None:
+        made = _NAMED[op.name] = namedtuple(f"{op.name}_result", op.outputs)  # type: ignore[misc]
+    return made(*ys)
+
+
+_NAMED: dict[str, Any] = {}
 
 
 def picked(ys: tuple[Any, ...], hub: Node) -> tuple[Any, ...]:

@@ -237,6 +237,15 @@ class Draw:
         x = a @ _adjoint(a) + (1 + self.rng.random()) * np.eye(a.shape[-1])
         return self._give(hermitian_part(x), -math.inf, math.inf, 0.0, hermitian_part)
 
+    def spread(self, *dims: int | str) -> Array:
+        """Matrices of any shape, (..., n, m), whose singular values lie well apart from each other and from zero."""
+        shape = self.shape(*dims)
+        x = self.rng.uniform(-1, 1, shape)
+        x = x + 1j * self.rng.uniform(-1, 1, shape) if self.complex else x
+        u, s, vh = np.linalg.svd(x, full_matrices=False)
+        s = np.arange(s.shape[-1], 0, -1) * 0.9 + self.rng.uniform(-0.2, 0.2, s.shape)
+        return self._give((u * s[..., None, :]) @ vh, -math.inf, math.inf, 0.0)
+
     def _matrices(self, dims: tuple[int | str, ...]) -> Array:
         shape = self.shape(*dims, dims[-1])
         x = self.rng.uniform(-1, 1, shape)
