@@ -131,9 +131,20 @@ class Variable(Tensor):
             "variable.assign(tapegrad.put(variable, value, index))"
         )
 
+    def __reduce__(self) -> Any:
+        return _restored, (self.raw, self.trainable, self.name)
+
+    def __copy__(self) -> Variable:
+        return _restored(self.raw, self.trainable, self.name)
+
     def __repr__(self) -> str:
         label = "Variable(" if self.name is None else f"Variable({self.name!r}, "
         return Tensor.__repr__(self).replace("Tensor(", label, 1)
+
+
+def _restored(raw: Any, trainable: bool, name: str | None) -> Variable:
+    """A variable from what was pickled or copied: of the same value, watched by nobody."""
+    return Variable(raw, trainable, name=name)
 
 
 def _of_a_new_tensor(self: Variable, other: Any) -> Any:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.core.tensor import Tensor
+from tapegrad.core.tensor import Tensor, linked, tensor
+from tapegrad.errors import DetachedError, DTypeError, ShapeError
 from tapegrad.ops import exchange, inplace
 from tapegrad.registry.op import OPS
 
@@ -93,6 +94,41 @@ def scalar(self: Tensor, what: str) -> Any:
     return np.asarray(raw).reshape(())[()]
 
 
+def truth(self: Tensor) -> bool:
+    """Whether the only element is true."""
+    raw = self.read()[0]
+    if raw.shape != () and np.prod(raw.shape) != 1:
+        raise ShapeError(
+            f"bool(x): expected x.size == 1, got shape {raw.shape}; write tapegrad.any(x) or tapegrad.all(x)"
+        )
+    return bool(np.asarray(raw).reshape(()))
+
+
+def index(self: Tensor) -> int:
+    """The element of a 0-d tensor of integers, where Python wants an index."""
+    raw = self.read()[0]
+    if raw.shape != () or raw.dtype.kind not in "iu":
+        raise DTypeError(f"an index is a 0-d tensor of integers, got {raw.dtype} {tuple(raw.shape)}")
+    return int(raw)
+
+
+def copied(self: Tensor) -> Tensor:
+    """What `copy.copy` gives: the same value with the same history."""
+    found: Tensor = linked(self.raw, self.node)
+    return found
+
+
+def reduced(self: Tensor) -> Any:
+    """What `pickle` and `copy.deepcopy` take of a tensor: the values alone."""
+    raw, node = self.read()
+    if exchange.is_recorded(node):
+        raise DetachedError(
+            "a recorded tensor would be copied without its derivative; write tapegrad.stop_gradient(x) to copy its values, "
+            "or copy.copy(x) to keep its history"
+        )
+    return tensor, (raw,)
+
+
 def text(self: Tensor) -> str:
     raw, node = self.read()
     values = np.array2string(np.asarray(raw), separator=", ", prefix="Tensor(")
@@ -131,11 +167,13 @@ def install() -> None:
         "__hash__": object.__hash__,
         "__len__": _length,
         "__iter__": _iterate,
-        "__bool__": lambda self: bool(scalar(self, "bool()")),
+        "__bool__": truth,
         "__int__": lambda self: int(scalar(self, "int()")),
         "__float__": lambda self: float(scalar(self, "float()")),
         "__complex__": lambda self: complex(scalar(self, "complex()")),
-        "__index__": lambda self: scalar(self, "an index").__index__(),
+        "__index__": index,
+        "__copy__": copied,
+        "__reduce__": reduced,
         "__array__": exchange.array,
         "__repr__": text,
         "__dlpack__": exchange.dlpack,
