@@ -3,6 +3,8 @@ from collections.abc import Sequence
 from typing import Any
 import builtins
 import numpy as np
+from tapegrad import fft as fft
+from tapegrad import linalg as linalg
 from tapegrad import nn as nn
 from tapegrad import random as random
 from tapegrad._version import __version__ as __version__
@@ -32,6 +34,7 @@ from tapegrad.dtypes import uint8 as uint8
 from tapegrad.forward import ForwardAccumulator as ForwardAccumulator
 from tapegrad.info import namespace_info as __array_namespace_info__
 from tapegrad.ops.convert import asarray as asarray
+from tapegrad.ops.einsum import einsum as einsum
 from tapegrad.ops.exchange import from_dlpack as from_dlpack
 from tapegrad.ops.sets import UniqueAll
 from tapegrad.ops.sets import UniqueCounts
@@ -48,6 +51,7 @@ from tapegrad.registry import multilinear as multilinear
 from tapegrad.registry import no_derivative as no_derivative
 from tapegrad.registry import not_implemented as not_implemented
 from tapegrad.registry import primitive as primitive
+from tapegrad.sparse import SparseRows as SparseRows
 from tapegrad.tape import GradientTape as GradientTape
 from tapegrad.transforms import custom_gradient as custom_gradient
 from tapegrad.variable import Variable as Variable
@@ -83,11 +87,9 @@ def bitwise_right_shift(x1: _ArrayLike, x2: _ArrayLike, /) -> Tensor: ...
 def bitwise_xor(x1: _ArrayLike, x2: _ArrayLike, /) -> Tensor: ...
 def broadcast_to(x: _ArrayLike, /, shape: int | Sequence[int]) -> Tensor: ...
 def ceil(x: _ArrayLike, /) -> Tensor: ...
-def cholesky(x: _ArrayLike, /, *, upper: builtins.bool = False) -> Tensor: ...
-def clip(x: _ArrayLike, min: _ArrayLike | None = None, max: _ArrayLike | None = None, /) -> Tensor: ...
+def clip(x: _ArrayLike, /, min: _ArrayLike | None = None, max: _ArrayLike | None = None) -> Tensor: ...
 def concat(arrays: Sequence[_ArrayLike], /, *, axis: int | None = 0) -> Tensor: ...
 def conj(x: _ArrayLike, /) -> Tensor: ...
-def contract(arrays: Sequence[_ArrayLike], /, equation: str) -> Tensor: ...
 def copysign(x1: _ArrayLike, x2: _ArrayLike, /) -> Tensor: ...
 def cos(x: _ArrayLike, /) -> Tensor: ...
 def cosh(x: _ArrayLike, /) -> Tensor: ...
@@ -95,10 +97,8 @@ def count_nonzero(x: _ArrayLike, /, *, axis: int | tuple[int, ...] | None = None
 def cross_entropy(x: _ArrayLike, labels: _ArrayLike, /) -> Tensor: ...
 def cumulative_prod(x: _ArrayLike, /, *, axis: int | tuple[int, ...] | None = None, dtype: _DType | None = None, include_initial: builtins.bool = False) -> Tensor: ...
 def cumulative_sum(x: _ArrayLike, /, *, axis: int | tuple[int, ...] | None = None, dtype: _DType | None = None, include_initial: builtins.bool = False) -> Tensor: ...
-def diagonal(x: _ArrayLike, /, *, offset: int = 0) -> Tensor: ...
-def diff(x: _ArrayLike, prepend: _ArrayLike | None = None, append: _ArrayLike | None = None, /, *, axis: int = -1, n: int = 1) -> Tensor: ...
+def diff(x: _ArrayLike, /, *, axis: int = -1, n: int = 1, prepend: _ArrayLike | None = None, append: _ArrayLike | None = None) -> Tensor: ...
 def divide(x1: _ArrayLike, x2: _ArrayLike, /) -> Tensor: ...
-def eigh(x: _ArrayLike, /) -> tuple[Tensor, Tensor]: ...
 def empty(shape: int | Sequence[int], *, dtype: _DType | None = None, device: str | None = None) -> Tensor: ...
 def empty_like(x: _ArrayLike, /, *, dtype: _DType | None = None, device: str | None = None) -> Tensor: ...
 def equal(x1: _ArrayLike, x2: _ArrayLike, /) -> Tensor: ...
@@ -176,7 +176,6 @@ def sin(x: _ArrayLike, /) -> Tensor: ...
 def sinh(x: _ArrayLike, /) -> Tensor: ...
 def softmax(x: _ArrayLike, /, *, axis: int | tuple[int, ...] = -1) -> Tensor: ...
 def softplus(x: _ArrayLike, /, *, beta: float = 1.0) -> Tensor: ...
-def solve(x1: _ArrayLike, x2: _ArrayLike, /) -> Tensor: ...
 def sort(x: _ArrayLike, /, *, axis: int = -1, descending: builtins.bool = False, stable: builtins.bool = True) -> Tensor: ...
 def split(x: _ArrayLike, /, sections: int | Sequence[int], *, axis: int = 0) -> tuple[Tensor, ...]: ...
 def sqrt(x: _ArrayLike, /) -> Tensor: ...
@@ -209,6 +208,7 @@ def zeros_like(x: _ArrayLike, /, *, dtype: _DType | None = None, device: str | N
 __all__ = [
     'ForwardAccumulator',
     'GradientTape',
+    'SparseRows',
     'Tensor',
     'Variable',
     '__version__',
@@ -240,7 +240,6 @@ __all__ = [
     'broadcast_to',
     'can_cast',
     'ceil',
-    'cholesky',
     'clip',
     'complex128',
     'complex64',
@@ -248,7 +247,6 @@ __all__ = [
     'concat',
     'conj',
     'constant',
-    'contract',
     'copysign',
     'cos',
     'cosh',
@@ -257,11 +255,10 @@ __all__ = [
     'cumulative_prod',
     'cumulative_sum',
     'custom_gradient',
-    'diagonal',
     'diff',
     'divide',
     'e',
-    'eigh',
+    'einsum',
     'elementwise',
     'empty',
     'empty_like',
@@ -270,6 +267,7 @@ __all__ = [
     'expand_dims',
     'expm1',
     'eye',
+    'fft',
     'finfo',
     'flip',
     'float16',
@@ -298,6 +296,7 @@ __all__ = [
     'kron',
     'less',
     'less_equal',
+    'linalg',
     'linear',
     'linspace',
     'log',
@@ -365,7 +364,6 @@ __all__ = [
     'sinh',
     'softmax',
     'softplus',
-    'solve',
     'sort',
     'split',
     'sqrt',

@@ -1,9 +1,9 @@
-"""The command line: `python -m tapegrad demo`."""
+"""The command line: `python -m tapegrad demo` and `python -m tapegrad ops`."""
 
 import math
 import os
 import sys
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -17,15 +17,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command is None:
         parser.print_help()
         return 0
-    # Imported after the arguments are known to be good, so that a mistake is answered at once.
-    from tapegrad import demo
-
     try:
-        demo.run(options)
+        code: int = options.run(options, f"{parser.prog} {options.command}")
         sys.stdout.flush()
-    except demo.DemoError as error:
-        print(f"{parser.prog} demo: error: {error}", file=sys.stderr)
-        return 2 if isinstance(error, demo.UsageError) else 1
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
@@ -33,6 +27,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read the output (`| head`) has gone; the interpreter must not try to flush it again when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    return code
+
+
+def run_demo(options: Namespace, prog: str) -> int:
+    # Imported after the arguments are known to be good, so that a mistake is answered at once.
+    from tapegrad import demo
+
+    try:
+        demo.run(options)
+    except demo.DemoError as error:
+        print(f"{prog}: error: {error}", file=sys.stderr)
+        return 2 if isinstance(error, demo.UsageError) else 1
+    return 0
+
+
+def run_ops(options: Namespace, prog: str) -> int:
+    from tapegrad.errors import ArgumentError
+    from tapegrad.registry import docs
+
+    try:
+        print(docs.listing() if options.name is None else docs.document(docs.find(options.name)))
+    except ArgumentError as error:
+        print(f"{prog}: error: {error}", file=sys.stderr)
+        return 2
     return 0
 
 
@@ -64,6 +82,15 @@ def command_line() -> ArgumentParser:
         "--out", type=png, default=Path("tapegrad-demo.png"), metavar="FILE", help="the picture, a PNG [%(default)s]"
     )
     demo.add_argument("--quiet", action="store_true", help="print nothing but the accuracy")
+    demo.set_defaults(run=run_demo)
+    ops = commands.add_parser(
+        "ops",
+        help="list the ops, or tell all about one",
+        description="List all public ops, a line each; with a name, print what that op is, where it has kinks, and the "
+        "rule that gives its derivative.",
+    )
+    ops.add_argument("name", nargs="?", metavar="NAME", help="an op, such as tanh or nn.relu")
+    ops.set_defaults(run=run_ops)
     return parser
 
 

@@ -3,7 +3,7 @@
 >>> import tapegrad as tg
 >>> tg.random.seed(7)
 >>> tg.random.normal((2,))
-Tensor([0.00123015, 0.29874554], dtype=float32)
+Tensor([ 1.5219693, -1.1441058], dtype=float32)
 """
 
 from __future__ import annotations

@@ -294,7 +294,7 @@ abs.pushforward(x=lambda F, t, x: F.real(t * F.conj(F.sign(x))))
 
 @primitive(pointwise=True, kinks=(0.0,), laws=lambda draw: (draw.array("n", "m"),))
 def sign(xp: Any, x: Any, /) -> Any:
-    """-1, 0 or 1 for a real element, x / abs(x) for a complex one (0 at 0)."""
+    """-1, 0 or 1 for a real element, x / abs(x) for a complex one; at 0 it is 0, and so is the derivative."""
     return xp.sign(x)
 
 

@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad.core import tensor as tensor_module
 from tapegrad.core.tensor import Tensor
-from tapegrad.registry.op import Op
+from tapegrad.registry import public
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from tapegrad.registry.op import Op
 
 #: The type of a parameter whose body leaves it open, by its name.  A default of None adds `| None`.
 KINDS = {
@@ -75,7 +77,9 @@ RETURNS = {
     "tolist": "Any",
 }
 #: Left out: a type checker that saw `__array__` would take ndarray + Tensor for an ndarray, and it is a Tensor.
-HIDDEN = frozenset(["__array__", "__array_ufunc__", "__doc__", "__module__", "__slots__", "__weakref__", "__annotations__"])
+HIDDEN = frozenset(["__array__", "__doc__", "__module__", "__slots__", "__weakref__", "__annotations__"])
+#: What the other side of an operator is called, and the value of an assignment.
+_OPERANDS = frozenset(["other", "value", "x2"])
 #: Names that a module gives only when they are asked for.
 LAZY = {"tapegrad": ("bfloat16: np.dtype[Any]",)}
 HEAD = "# Written by `python -m tapegrad.registry.stubs`; to change it, change what it is made from.\n"
@@ -83,34 +87,41 @@ HEAD = "# Written by `python -m tapegrad.registry.stubs`; to change it, change w
 
 # -- declarations --------------------------------------------------------------------------------------
 def declaration(op: Op, name: str | None = None) -> str:
-    """The declaration of an op's public function."""
-    parameters = inspect.signature(op.body).parameters
-    parts = [_parameter(parameters[a], _array_type(op, parameters[a])) for a in op.arrays]
-    parts += ["/"] if op.arrays else []
-    keyword = False
-    for given in op.params:
-        if given.keyword_only and not keyword:
-            parts.append("*")
-            keyword = True
-        p = parameters[given.name]
-        kind = _annotation(p.annotation)
-        parts.append(_parameter(p, KINDS.get(p.name, "Any") if kind == "Any" else kind))
-    return f"def {name or op.name}({', '.join(parts)}) -> {_returned(op)}: ..."
+    """The declaration of an op's public function: the signature that it has, with the types that its body says."""
+    said = op.body.__annotations__
+    parameters = [_typed(op, p, _annotation(said.get(p.name, "Any"))) for p in _signature(op.entry)]
+    return f"def {name or op.name}({_joined(parameters)}) -> {_returned(op)}: ..."
 
 
-def _array_type(op: Op, p: inspect.Parameter) -> str:
-    kind = _annotation(p.annotation)
-    if kind != "Any":
-        return kind
-    return "Sequence[_ArrayLike]" if op.variadic else "_ArrayLike"
-
-
-def _parameter(p: inspect.Parameter, kind: str) -> str:
-    if p.default is p.empty:
-        return f"{p.name}: {kind}"
+def _typed(op: Op, p: inspect.Parameter, kind: str) -> inspect.Parameter:
+    if kind == "Any" and p.name in op.arrays:
+        kind = "Sequence[_ArrayLike]" if op.variadic else "_ArrayLike"
+    elif kind == "Any":
+        kind = KINDS.get(p.name, "Any")
     if p.default is None and kind != "Any" and "None" not in kind:
         kind = f"{kind} | None"
-    return f"{p.name}: {kind} = {p.default!r}"
+    return p.replace(annotation=kind)
+
+
+def _signature(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    return list(inspect.signature(function).parameters.values())
+
+
+def _joined(parameters: Iterable[inspect.Parameter]) -> str:
+    """Parameters as they are written, their annotations being texts."""
+    parts: list[str] = []
+    before: Any = None
+    for p in parameters:
+        if before is p.POSITIONAL_ONLY and p.kind is not p.POSITIONAL_ONLY:
+            parts.append("/")
+        if p.kind is p.KEYWORD_ONLY and before not in (p.KEYWORD_ONLY, p.VAR_POSITIONAL):
+            parts.append("*")
+        star = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
+        kind = "" if p.annotation is p.empty else f": {p.annotation}"
+        default = "" if p.default is p.empty else f" = {p.default!r}" if kind else f"={p.default!r}"
+        parts.append(f"{star}{p.name}{kind}{default}")
+        before = p.kind
+    return ", ".join([*parts, "/"] if before is inspect.Parameter.POSITIONAL_ONLY else parts)
 
 
 def _annotation(found: Any) -> str:
@@ -131,26 +142,18 @@ def _method(name: str, member: Any) -> str:
     if isinstance(member, property):
         assert member.fget is not None
         return f"@property\ndef {name}(self) -> {_gives(name, member.fget)}: ..."
-    op = getattr(member, "op", None)
-    if isinstance(op, Op):
-        others = "".join(f"{'other' if i == 1 else a}: _ArrayLike, " for i, a in enumerate(op.arrays) if i)
-        return f"def {name}(self, {others}/) -> Tensor: ..."
-    if name in ("__eq__", "__ne__"):
-        return f"def {name}(self, other: object, /) -> Tensor: ...  # type: ignore[override]"
-    parts = ["self"]
-    for p in list(inspect.signature(member).parameters.values())[1:]:
-        kind = "_ArrayLike" if p.name in ("other", "value") else _annotation(p.annotation)
-        if p.kind is p.KEYWORD_ONLY and "*" not in parts:
-            parts.append("*")
-        parts.append(_parameter(p, kind))
-    if len(parts) > 1 and name.startswith("__") and "*" not in parts:
-        parts.append("/")
-    return f"def {name}({', '.join(parts)}) -> {_gives(name, member)}: ..."
+    this, *others = _signature(member)
+    parameters = [this.replace(name="self", annotation=this.empty)]
+    for p in others:
+        kind = "_ArrayLike" if p.name in _OPERANDS else _annotation(p.annotation)
+        parameters.append(p.replace(annotation="object" if name in ("__eq__", "__ne__") else kind))
+    ignored = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""  # `object` gives a bool
+    return f"def {name}({_joined(parameters)}) -> {_gives(name, member)}: ...{ignored}"
 
 
 def _gives(name: str, function: Callable[..., Any]) -> str:
     signature = inspect.signature(function)
-    if "other" in signature.parameters:  # an operator
+    if public.op_of(function) is not None or "other" in signature.parameters:  # an operator
         return "Tensor"
     return RETURNS.get(name) or _annotation(signature.return_annotation).replace("_Any", "Any")
 
@@ -161,9 +164,8 @@ def stub(module: ModuleType) -> str:
     source = ast.parse(Path(_file(module)).read_text("utf-8"))
     exported = frozenset(getattr(module, "__all__", ()))
     declared = dict(_declared(module, source.body, exported))
-    for name, value in sorted(vars(module).items()):
-        if name in exported and name not in declared and isinstance(getattr(value, "op", None), Op):
-            declared[name] = declaration(value.op, name)
+    for name, op in public.ops_in(module).items():
+        declared.setdefault(name, declaration(op, name))
     imported = dict(_imported(source.body))
     body = [*LAZY.get(module.__name__, ()), *(declared[name] for name in declared if name not in imported)]
     if module is tensor_module:
@@ -219,12 +221,10 @@ def _imports(module: ModuleType, text: str, imported: dict[str, str], exported: 
     found |= {s if s.endswith(f" {n}") else f"{s} as {n}" for n, s in imported.items() if n in _words(text) - exported}
     found |= {f"from {o} import {n}" for n, o in WORDS.items() if n in words and o != module.__name__}
     found |= {s for n, s in (("builtins", "import builtins"), ("np", "import numpy as np")) if n in words}
-    for value in vars(module).values():
-        op = getattr(value, "op", None)
-        if isinstance(op, Op):  # a named tuple that it returns
-            kind = op.body.__globals__.get(_annotation(op.body.__annotations__.get("return")))
-            if isinstance(kind, type) and kind is not Any:
-                found.add(f"from {kind.__module__} import {kind.__name__}")
+    for op in public.ops_in(module).values():  # named tuples that they return
+        kind = op.body.__globals__.get(_annotation(op.body.__annotations__.get("return", "Any")))
+        if isinstance(kind, type) and kind is not Any:
+            found.add(f"from {kind.__module__} import {kind.__name__}")
     found.discard("from __future__ import annotations as annotations")
     return "\n".join(sorted(found, key=lambda s: (s.startswith("from tapegrad"), s)))
 
@@ -251,10 +251,7 @@ def _declared(module: ModuleType, body: Iterable[ast.stmt], exported: frozenset[
             for target in statement.targets:
                 if isinstance(target, ast.Name) and is_public(target.id):
                     value = getattr(module, target.id)
-                    op = getattr(value, "op", None)
-                    if isinstance(op, Op):
-                        yield target.id, declaration(op, target.id)
-                    else:
+                    if public.op_of(value) is None:
                         yield target.id, f"{target.id}: {'None' if value is None else type(value).__name__}"
 
 
@@ -294,18 +291,8 @@ def _unshadowed(line: str, exported: frozenset[str]) -> str:
 
 
 def modules() -> list[ModuleType]:
-    """The modules of the package that have functions made from ops, and that of Tensor."""
-    found = [tensor_module]
-    for name, module in sorted(sys.modules.items()):
-        if name == "tapegrad" or (name.startswith("tapegrad.") and name.count(".") == 1 and _file_is_plain(module)):
-            exported = getattr(module, "__all__", ())
-            if any(isinstance(getattr(vars(module).get(n), "op", None), Op) for n in exported):
-                found.append(module)
-    return found
-
-
-def _file_is_plain(module: ModuleType) -> bool:
-    return isinstance(module.__file__, str) and Path(module.__file__).stem != "__init__"
+    """The modules that have a stub: that of Tensor, and those that export ops."""
+    return [tensor_module, *public.modules()]
 
 
 def stale() -> list[tuple[Path, str]]:

@@ -61,7 +61,7 @@ def test_every_member_of_tensor_is_declared() -> None:
         ("concat", "def concat(arrays: Sequence[_ArrayLike], /, *, axis: int | None = 0) -> Tensor: ..."),
         (
             "clip",
-            "def clip(x: _ArrayLike, min: _ArrayLike | None = None, max: _ArrayLike | None = None, /) -> Tensor: ...",
+            "def clip(x: _ArrayLike, /, min: _ArrayLike | None = None, max: _ArrayLike | None = None) -> Tensor: ...",
         ),
         ("split", "def split(x: _ArrayLike, /, sections: int | Sequence[int], *, axis: int = 0) -> tuple[Tensor, ...]: ..."),
     ],

@@ -1,0 +1,50 @@
+"""Which ops are public, and under which names: what the package's own modules export.
+
+The modules are looked up, not imported: they stand above this one, and are there whenever the package is.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.registry.op import Op
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+
+def op_of(value: Any) -> Op | None:
+    """The op whose public function this is."""
+    op = getattr(value, "op", None)
+    return op if isinstance(op, Op) and op.entry is value else None
+
+
+def ops_in(module: ModuleType) -> dict[str, Op]:
+    """The ops that a module exports, by the names that it gives them."""
+    names = getattr(module, "__all__", ())
+    return {name: op for name in sorted(names) if (op := op_of(vars(module).get(name))) is not None}
+
+
+def modules() -> Iterator[ModuleType]:
+    """The package, and each of its modules that exports ops."""
+    for name, module in sorted(sys.modules.items()):
+        if (name == "tapegrad" or _is_plain(name, module)) and ops_in(module):
+            yield module
+
+
+def _is_plain(name: str, module: ModuleType) -> bool:
+    """Whether it is a module right below the package, and no package itself."""
+    inside = name.startswith("tapegrad.") and name.count(".") == 1
+    return inside and isinstance(module.__file__, str) and Path(module.__file__).stem != "__init__"
+
+
+def names() -> dict[str, Op]:
+    """Every public op, by its name as it is written after `tapegrad.`."""
+    found = {}
+    for module in modules():
+        prefix = module.__name__.partition(".")[2]
+        found.update({f"{prefix}.{name}" if prefix else name: op for name, op in ops_in(module).items()})
+    return found

@@ -1,0 +1,97 @@
+"""Every example in a docstring runs and prints what it says; every public op's docstring keeps the house rules."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator
+from types import ModuleType
+
+import pytest
+
+import tapegrad as tg
+from tapegrad.registry import public
+from tapegrad.registry.docs import summary
+from tapegrad.registry.op import OPS, Op
+
+NAMES = ["tapegrad", *(found.name for found in pkgutil.walk_packages(tg.__path__, "tapegrad."))]
+MODULES = [importlib.import_module(name) for name in NAMES if not name.endswith("__main__")]
+PUBLIC = public.names()
+
+
+def examples() -> Iterator[doctest.DocTest]:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    parser = doctest.DocTestParser()
+    seen: set[tuple[str | None, str]] = set()
+    for module in MODULES:
+        for example in finder.find(module, module.__name__):
+            if example.examples and (key := (example.filename, example.docstring)) not in seen:
+                seen.add(key)
+                yield example
+    for op in OPS.values():
+        doc = inspect.cleandoc(op.body.__doc__ or "")
+        example = parser.get_doctest(doc, {}, f"{op.body.__module__}.{op.name}", op.body.__code__.co_filename, None)
+        if example.examples and (example.filename, example.docstring) not in seen:
+            yield example
+
+
+@pytest.mark.parametrize("example", list(examples()), ids=lambda example: example.name)
+def test_an_example_prints_what_it_says(example: doctest.DocTest) -> None:
+    said: list[str] = []
+    doctest.DocTestRunner().run(example, out=said.append)
+    assert not said, "".join(said)
+
+
+@pytest.fixture(params=sorted(PUBLIC))
+def op(request: pytest.FixtureRequest) -> Op:
+    return PUBLIC[request.param]
+
+
+#: First words of sentences that tell what a function does, where the house says what the value is.
+COMMANDS = {"apply", "calculate", "compute", "create", "evaluate", "find", "get", "make", "perform", "return", "take"}
+
+
+def test_the_first_sentence_says_what_the_value_is(op: Op) -> None:
+    first = inspect.cleandoc(op.body.__doc__ or "").split("\n\n")[0]
+    assert first.endswith("."), f"the first paragraph is a sentence, and ends with a full stop: {first!r}"
+    assert not re.match(r"\s", first)
+    word = first.split()[0].lower()
+    assert word not in COMMANDS
+    assert word.removesuffix("s") not in COMMANDS
+    assert summary(op).endswith(".")
+
+
+def test_a_kink_is_told_with_the_derivative_that_is_taken_there(op: Op) -> None:
+    if callable(op.kinks) or op.kinks:
+        assert re.search(r"derivative|gradient", op.body.__doc__ or "")
+
+
+def test_what_an_op_refuses_is_told_with_its_error() -> None:
+    told = [(op.name, word) for op in PUBLIC.values() for word in re.findall(r"Raises (\w+)", op.body.__doc__ or "")]
+    known = {name for name in dir(tg.errors) if name.endswith("Error")} | {"IndexError", "TypeError", "ValueError"}
+    assert {word for _, word in told} <= known | {"NotDifferentiable"}
+
+
+def test_the_public_function_has_the_docstring_and_signature_of_its_op(op: Op) -> None:
+    assert op.entry.__doc__ == op.body.__doc__
+    names = [name for name in inspect.signature(op.body).parameters if name not in ("xp", "F")]
+    before = inspect.signature(op.entry)
+    assert list(before.parameters) == names
+    assert all(p.annotation is p.empty for p in before.parameters.values())
+
+
+def test_help_shows_it_before_and_after_the_first_call() -> None:
+    shown = []
+    for _ in range(2):
+        assert str(inspect.signature(tg.sum)) == "(x, /, *, axis=None, dtype=None, keepdims=False)"
+        assert tg.sum.__name__ == "sum"
+        shown.append(inspect.getdoc(tg.sum))
+        tg.sum(tg.asarray([0.5]))
+    assert shown[0] == shown[1]
+    assert "sum" in (shown[0] or "")
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_a_module_says_what_it_is(module: ModuleType) -> None:
+    assert (inspect.getdoc(module) or "").split("\n\n")[0].endswith((".", ":"))
