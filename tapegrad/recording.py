@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, final
 from tapegrad.core import recorder as rec
 from tapegrad.core.recorder import Recorder, state
 from tapegrad.core.tensor import Tensor, tensor
-from tapegrad.ops.convert import asarray
+from tapegrad.errors import ArgumentError
+from tapegrad.ops.convert import asarray, raw_of
 from tapegrad.tree import flatten
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ T = TypeVar("T")
 class no_grad:
     """A context, or a decorator, in which the tapes that are active around it record nothing.
 
-    A tape that is entered inside records.  On a generator function it is in force only while the body runs.
+    A tape that is entered inside records.  On a generator function, or a coroutine function, it is in force only
+    while the body runs.
 
     >>> import tapegrad as tg
     >>> x = tg.asarray(1.5)
@@ -51,8 +53,11 @@ class no_grad:
         rec.resume(self._stopped.pop())
 
     def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
-        if isinstance(function, types.FunctionType) and function.__code__.co_flags & _GENERATOR:
-            return _on_generator(function)
+        flags = function.__code__.co_flags if isinstance(function, types.FunctionType) else 0
+        if flags & _ASYNC_GENERATOR:
+            raise ArgumentError(f"no_grad: {function.__name__} is an asynchronous generator; write `with no_grad():` in it")
+        if flags & (_GENERATOR | _COROUTINE):
+            return _on_coroutine(function) if flags & _COROUTINE else _on_generator(function)
 
         @functools.wraps(function)
         def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -62,7 +67,7 @@ class no_grad:
         return wrapped
 
 
-_GENERATOR = 0x20
+_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 
 
 def _on_generator(function: Any) -> Any:
@@ -70,30 +75,48 @@ def _on_generator(function: Any) -> Any:
 
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
-        with no_grad():
-            body = function(*args, **kwargs)
-        step: Any = functools.partial(next, body)
-        while True:
-            try:
-                with no_grad():
-                    value = step()
-            except StopIteration as stop:
-                return stop.value
-            try:
-                sent = yield value
-            except GeneratorExit:
-                with no_grad():
-                    body.close()
-                raise
-            except BaseException as error:  # passed on to the body
-                step = functools.partial(body.throw, error)
-            else:
-                step = functools.partial(body.send, sent)
+        return (yield from _off(function(*args, **kwargs)))
 
     return wrapped
 
 
+def _on_coroutine(function: Any) -> Any:
+    """The same for a coroutine function: what runs while it waits is not its body."""
+
+    @functools.wraps(function)
+    async def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return await _awaited(_off(function(*args, **kwargs)))
+
+    return wrapped
+
+
+@types.coroutine
+def _awaited(body: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+    return (yield from body)
+
+
+def _off(body: Any) -> Generator[Any, Any, Any]:
+    """Run a generator or coroutine, each step of it under `no_grad`."""
+    step: Any = functools.partial(body.send, None)
+    while True:
+        try:
+            with no_grad():
+                value = step()
+        except StopIteration as stop:
+            return stop.value
+        try:
+            sent = yield value
+        except GeneratorExit:
+            with no_grad():
+                body.close()
+            raise
+        except BaseException as error:
+            step = functools.partial(body.throw, error)
+        else:
+            step = functools.partial(body.send, sent)
+
+
 def stop_gradient(x: Any) -> Any:
-    """The same values (of a tensor, or each in a nested structure), as constants to every tape."""
+    """The same values (of a tensor, or each in a nested structure), as constants to every tape.  None stays None."""
     leaves, rebuild = flatten(x)
-    return rebuild([tensor((v if isinstance(v, Tensor) else asarray(v)).read()[0]) for v in leaves])
+    return rebuild([None if v is None else tensor(raw_of(v if isinstance(v, Tensor) else asarray(v))) for v in leaves])
