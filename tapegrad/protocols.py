@@ -173,7 +173,7 @@ def _run(name: str, row: Row, args: tuple[Any, ...], words: dict[str, Any]) -> A
             _refuse(f"{name}({word.name}=...)", [] if _unsaid(value) else [value])
         elif word.positional:
             positional.append(value if row.sequence else _array(value))
-        elif value is not np._NoValue:  # type: ignore[attr-defined]
+        elif value is not np._NoValue:
             named[word.ours] = value
     if given:
         raise ArgumentError(f"{name}: no argument {next(iter(given))!r} for tensors")
@@ -183,7 +183,7 @@ def _run(name: str, row: Row, args: tuple[Any, ...], words: dict[str, Any]) -> A
 
 def _unsaid(value: Any) -> bool:
     """Whether an argument says what is the default anyhow."""
-    return value is None or value is True or value is np._NoValue or (isinstance(value, str) and value in "CK")  # type: ignore[attr-defined]
+    return value is None or value is True or value is np._NoValue or (isinstance(value, str) and value in "CK")
 
 
 def _refuse(what: str, given: list[Any]) -> None:

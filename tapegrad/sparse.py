@@ -61,7 +61,7 @@ class SparseRows(Tensor):
 
     # -- what a Tensor is --------------------------------------------------------------------------
     @property
-    def raw(self) -> Any:  # type: ignore[override]
+    def raw(self) -> Any:
         """The dense array."""
         if self._dense is None:
             self._dense = self.rows.dense()
@@ -115,25 +115,25 @@ class SparseRows(Tensor):
             if other.shape != self.shape:
                 raise ShapeError(f"SparseRows + SparseRows: expected equal shapes, got {self.shape} and {other.shape}")
             return sparse_rows(self.rows + other.rows)
-        return Tensor.__add__(self, other)  # type: ignore[operator]
+        return Tensor.__add__(self, other)
 
     def __sub__(self, other: Any) -> Any:
-        return self + -other if isinstance(other, SparseRows) else Tensor.__sub__(self, other)  # type: ignore[operator]
+        return self + -other if isinstance(other, SparseRows) else Tensor.__sub__(self, other)
 
     def __neg__(self) -> SparseRows:
         return sparse_rows(self.rows.scaled(-1))
 
     def __mul__(self, other: Any) -> Any:
         factor = _number(other)
-        return Tensor.__mul__(self, other) if factor is None else sparse_rows(self.rows.scaled(factor))  # type: ignore[operator]
+        return Tensor.__mul__(self, other) if factor is None else sparse_rows(self.rows.scaled(factor))
 
     def __rmul__(self, other: Any) -> Any:
         factor = _number(other)
-        return Tensor.__rmul__(self, other) if factor is None else sparse_rows(self.rows.scaled(factor))  # type: ignore[operator]
+        return Tensor.__rmul__(self, other) if factor is None else sparse_rows(self.rows.scaled(factor))
 
     def __truediv__(self, other: Any) -> Any:
         factor = _number(other)
-        return Tensor.__truediv__(self, other) if factor is None else sparse_rows(self.rows.divided(factor))  # type: ignore[operator]
+        return Tensor.__truediv__(self, other) if factor is None else sparse_rows(self.rows.divided(factor))
 
     __hash__ = object.__hash__
 

@@ -9,12 +9,12 @@ from tapegrad.core.tensor import Tensor
 from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, ShapeError
 from tapegrad.ops.convert import asarray, raw_of
-from tapegrad.sparse import SparseRows
 from tapegrad.ops.inplace import is_alone
+from tapegrad.sparse import SparseRows
 
 if TYPE_CHECKING:
-    from tapegrad.kernels.numpy_scatter import Rows
     from tapegrad.core.node import Node
+    from tapegrad.kernels.numpy_scatter import Rows
 
 
 @final

@@ -81,10 +81,10 @@ def contract(arrays: Any, equation: str) -> Any:
             kept = "".join(k for k in dict.fromkeys(ta + tb) if k in needed)
             arrays.append(_pair(a, b, _plan(ta, tb, kept)))
             terms.append(kept)
-    if len(arrays) == 2:
-        y = _pair(arrays[0], arrays[1], _plan(*terms, output))
+    if len(arrays) == 1:
+        y: Any = np.einsum(f"{terms[0]}->{output}", arrays[0])
     else:
-        y = np.einsum(f"{terms[0]}->{output}", arrays[0])
+        y = _pair(arrays[0], arrays[1], _plan(*terms, output))
     return y if y.dtype is dtype else y.astype(dtype, copy=False)
 
 
@@ -377,7 +377,7 @@ def matrix_exp_along(x1: Any, x2: Any) -> Any:
 
 
 # -- norms -------------------------------------------------------------------------------------------
-def power_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: float) -> Any:  # noqa: A002
+def power_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: float) -> Any:
     """sum(abs(x)**ord)**(1 / ord), of elements relative to the largest (for a negative ord, the smallest)."""
     if x.dtype.itemsize == 2:
         return power_norm(x.astype(np.float32), axis=axis, keepdims=keepdims, ord=ord).astype(x.dtype)

@@ -164,8 +164,8 @@ eigh.pullback(x=_eigh_pullback)
 def eigvalsh(xp: Any, x: Any, /) -> Any:
     """The eigenvalues, rising, of a Hermitian matrix, (..., n, n) -> (..., n).
 
-    The lower triangle is read, and the derivative is taken as that for the Hermitian part of x.  Of equal eigenvalues each has the derivative along one
-    of the eigenvectors that `eigh` gives: right for what is symmetric in them.
+    The lower triangle is read, and the derivative is taken as that for the Hermitian part of x.  Of equal eigenvalues each
+    has the derivative along one of the eigenvectors that `eigh` gives: right for what is symmetric in them.
     """
     return xp.eigvalsh(x)
 
@@ -212,7 +212,8 @@ def svd(xp: Any, x: Any, /, *, full_matrices: bool = True) -> Any:
 
 
 def _svd_pullback(F: Any, g: Any, x: Any, y: Any) -> Any:
-    """With P = U^H dx V, H and K its Hermitian and skew part: U turns by H / (s_j - s_i) + K / (s_j + s_i), V by the first less the second."""
+    """With P = U^H dx V, H and K its Hermitian and skew part: U turns by H / (s_j - s_i) + K / (s_j + s_i), and V by the
+    first less the second."""
     gu, gs, gvh = g
     u, s, vh = y
     k = s.shape[-1]
@@ -265,7 +266,8 @@ svdvals.pullback(x=_svdvals_pullback)
 def _unique_general(F: Any, w: Any, v: Any) -> Any:
     """Sums over eigenvalues and their projections, which do not depend on the order, nor on phases."""
     weights = F.stack([w, w * w, F.exp(0.3 * w)], axis=-2)
-    return F.sum(weights, axis=-1), F.matmul(F.expand_dims(v, axis=-3) * F.expand_dims(weights, axis=-2), F.expand_dims(F.matrix_adjoint(v), axis=-3))
+    scaled = F.expand_dims(v, axis=-3) * F.expand_dims(weights, axis=-2)
+    return F.sum(weights, axis=-1), F.matmul(scaled, F.expand_dims(F.matrix_adjoint(v), axis=-3))
 
 
 def _diagonalisable(draw: Any) -> Any:
@@ -277,8 +279,9 @@ def _diagonalisable(draw: Any) -> Any:
     public=False, outputs=("eigenvalues", "eigenvectors"), laws=_diagonalisable, observe=_unique_general, tolerance=10
 )
 def eig(xp: Any, x: Any, /) -> Any:
-    """Eigenvalues, in no order, and eigenvectors, as columns of length 1, of a square matrix, (..., n, n) -> (..., n), (..., n, n); always complex.
+    """Eigenvalues, in no order, and eigenvectors, as columns of length 1, of a square matrix; always complex.
 
+    (..., n, n) -> (..., n), (..., n, n).
     Between equal eigenvalues the derivative of the eigenvectors is taken as 0.  Eigenvectors are known up to a phase: what is
     differentiated must not depend on it.  Formula: Boeddeker et al., "On the computation of complex-valued gradients with
     application to statistically optimum beamforming" (2017), equation 4.77.

@@ -89,7 +89,7 @@ def conv(
     >>> tg.nn.conv(x, tg.reshape(tg.asarray([1.0, -0.5]), (2, 1, 1)))[0, :, 0]
     Tensor([-0.25,  2.5 , -3.5 ], dtype=float32)
     """
-    return _conv("conv", x, kernel, stride, padding, dilation, groups, layout)  # type: ignore[no-any-return]
+    return _conv("conv", x, kernel, stride, padding, dilation, groups, layout)
 
 
 def _conv_transpose(
@@ -152,7 +152,7 @@ def conv_transpose(
     S = (P - 1) stride + dilation (K - 1) + 1 - padding + output_padding; `output_padding` chooses among the sizes that
     `conv` maps to P.  V. Dumoulin, F. Visin, "A guide to convolution arithmetic for deep learning", 2018, chapter 4.
     """
-    return _conv_transpose(  # type: ignore[no-any-return]
+    return _conv_transpose(
         "conv_transpose", x, kernel, stride, padding, output_padding, dilation, groups, layout
     )
 
@@ -213,7 +213,7 @@ def max_pool(
     Of several largest elements the first in row-major order has the derivative, at every order.
     """
     x, params = _pool("max_pool", x, window, stride, padding, dilation, ceil_mode, layout)
-    return _given(_F.window_max(x, **params), layout)  # type: ignore[no-any-return]
+    return _given(_F.window_max(x, **params), layout)
 
 
 def max_pool_with_indices(
@@ -280,7 +280,7 @@ def avg_pool(
 
     Parameters are those of `max_pool`; `count_include_pad` tells whether the zeros of the padding count.
     """
-    return _avg_pool(  # type: ignore[no-any-return]
+    return _avg_pool(
         "avg_pool", x, window, stride, padding, ceil_mode, count_include_pad, layout
     )
 
@@ -303,29 +303,29 @@ def adaptive_avg_pool(x: Any, size: Any, /, *, layout: str = "channels_last") ->
     """
     x, size, even = _adaptive("adaptive_avg_pool", x, size, layout)
     if even:
-        return _given(avg_pool(x, tuple(n // k for n, k in zip(x.shape[1:-1], size, strict=True))), layout)  # type: ignore[no-any-return]
-    return _given(_F.adaptive_mean(x, size=size), layout)  # type: ignore[no-any-return]
+        return _given(avg_pool(x, tuple(n // k for n, k in zip(x.shape[1:-1], size, strict=True))), layout)
+    return _given(_F.adaptive_mean(x, size=size), layout)
 
 
 def adaptive_max_pool(x: Any, size: Any, /, *, layout: str = "channels_last") -> Tensor:
     """The largest over `size` windows along each spatial axis, that cover it evenly, (N, *S, C) -> (N, *size, C)."""
     x, size, even = _adaptive("adaptive_max_pool", x, size, layout)
     if even:
-        return _given(max_pool(x, tuple(n // k for n, k in zip(x.shape[1:-1], size, strict=True))), layout)  # type: ignore[no-any-return]
-    return _given(_F.adaptive_max(x, size=size), layout)  # type: ignore[no-any-return]
+        return _given(max_pool(x, tuple(n // k for n, k in zip(x.shape[1:-1], size, strict=True))), layout)
+    return _given(_F.adaptive_max(x, size=size), layout)
 
 
 # -- pixels ----------------------------------------------------------------------------------------------------
 def pixel_shuffle(x: Any, factor: int, /, *, layout: str = "channels_last") -> Tensor:
     """Channels laid out as pixels, (N, H, W, C r r) -> (N, H r, W r, C), with r the factor; channel outermost."""
     x = _image("pixel_shuffle", x, layout, 2)
-    return _given(_F.pixel_shuffle(x, factor=factor), layout)  # type: ignore[no-any-return]
+    return _given(_F.pixel_shuffle(x, factor=factor), layout)
 
 
 def pixel_unshuffle(x: Any, factor: int, /, *, layout: str = "channels_last") -> Tensor:
     """Pixels laid out as channels: the inverse of `pixel_shuffle`, (N, H r, W r, C) -> (N, H, W, C r r)."""
     x = _image("pixel_unshuffle", x, layout, 2)
-    return _given(_F.pixel_unshuffle(x, factor=factor), layout)  # type: ignore[no-any-return]
+    return _given(_F.pixel_unshuffle(x, factor=factor), layout)
 
 
 def unfold(
@@ -340,7 +340,7 @@ def unfold(
 ) -> Tensor:
     """The windows of an image as channels, (N, *S, C) -> (N, *P, C prod(window)), channel outermost."""
     x, params = _pool("unfold", x, window, stride, padding, dilation, False, layout)
-    return _given(_F.unfold(x, **params), layout)  # type: ignore[no-any-return]
+    return _given(_F.unfold(x, **params), layout)
 
 
 def fold(
@@ -370,7 +370,7 @@ def fold(
             f"fold(x, size, window): expected windows (N, {', '.join(map(str, places))}, C * {inner}), got {x.shape}"
         )
     params = {"window": window, "stride": stride, "padding": padding, "dilation": dilation}
-    return _given(_F.fold(x, size=size, **params), layout)  # type: ignore[no-any-return]
+    return _given(_F.fold(x, size=size, **params), layout)
 
 
 def interpolate(
@@ -398,7 +398,7 @@ def interpolate(
     size = _windows.numbers("interpolate", "size", size, n)
     if 0 in x.shape[1:-1]:
         raise ShapeError(f"interpolate(x): expected spatial axes that are not empty, got shape {x.shape}")
-    return _given(_F.interpolate(x, size=size, mode=mode, align_corners=align_corners, scale=scale), layout)  # type: ignore[no-any-return]
+    return _given(_F.interpolate(x, size=size, mode=mode, align_corners=align_corners, scale=scale), layout)
 
 
 # -- by rank -----------------------------------------------------------------------------------------------------

@@ -15,14 +15,14 @@ _INF = math.inf
 
 def _vector(draw: Any) -> Any:
     x = draw.array("n", 3)
-    ord = draw.choice(2, 2.0, 1, 3, 2.5, 0.5, -1, -2, 4)  # noqa: A001
+    ord = draw.choice(2, 2.0, 1, 3, 2.5, 0.5, -1, -2, 4)
     return x, {"axis": draw.choice(None, 0, -1, (0, 1)), "keepdims": draw.boolean(), "ord": ord}
 
 
 @primitive(public=False, kinks=(0.0,), laws=lambda draw: (
     draw.array("n", 3, low=0.3, high=2), {"axis": draw.choice(None, 0, -1), "keepdims": draw.boolean(), "ord": draw.choice(3, 2.5, 0.5, -1)}
 ))
-def power_norm(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: float) -> Any:  # noqa: A002
+def power_norm(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: float) -> Any:
     """sum(abs(x)**ord)**(1 / ord) over axes, without overflow.
 
     The derivative for an element that is 0 is taken as 0; where ord >= 2 so is it, and so are further derivatives.
@@ -30,7 +30,7 @@ def power_norm(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False, 
     return xp.power_norm(x, axis=axis, keepdims=keepdims, ord=ord)
 
 
-def _slope(F: Any, x: Any, y: Any, axis: Any, keepdims: bool, ord: float) -> Any:  # noqa: A002
+def _slope(F: Any, x: Any, y: Any, axis: Any, keepdims: bool, ord: float) -> Any:
     """sign(x) (abs(x) / y)**(ord - 1), with 0 for elements, and norms, that are 0."""
     if not keepdims:
         y = F.reshape(y, kept_shape(x.shape, axis))
@@ -57,7 +57,7 @@ power_norm.batch(over_axis("power_norm"))
 
 
 @composite(public=False, kinks=(0.0,), laws=_vector)
-def vector_norm(F: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:  # noqa: A002
+def vector_norm(F: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """sum(abs(x)**ord)**(1 / ord) over axes (all if None): the largest abs(x) for inf, the smallest for -inf, for 0 how many are not 0.
 
     At 0 the derivative is 0, the smallest subgradient; elements that tie for the largest or smallest share it equally.
@@ -87,12 +87,12 @@ def _extreme(F: Any, size: Any, axis: Any, keepdims: bool, *, largest: bool) -> 
 
 
 def _matrix(draw: Any) -> Any:
-    ord = draw.choice("fro", "nuc", 2, -2)  # noqa: A001  the others have kinks between columns
+    ord = draw.choice("fro", "nuc", 2, -2)
     return draw.spread(*draw.choice((3, 2), (2, 3), (2, 3, 3))), {"keepdims": draw.boolean(), "ord": ord}
 
 
 @composite(public=False, laws=_matrix)
-def matrix_norm(F: Any, x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:  # noqa: A002
+def matrix_norm(F: Any, x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """A norm of the last two axes, (..., n, m) -> (...).
 
     "fro": the root of the sum of squares; "nuc": the sum of singular values; 2 and -2: the largest and the smallest of them; 1 and -1:

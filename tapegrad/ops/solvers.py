@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.ops.products import with_rank
 from tapegrad.registry import composite, constant, primitive
 from tapegrad.registry.batching import same
-from tapegrad.ops.products import with_rank
 
 
 def _equations(draw: Any) -> Any:

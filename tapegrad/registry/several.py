@@ -43,7 +43,7 @@ def named(op: Op, ys: Iterable[Any]) -> Any:
     """The outputs, by the names that the op declares; their type is made when it is first wanted."""
     made = _NAMED.get(op.name)
     if made is None:
-        made = _NAMED[op.name] = namedtuple(f"{op.name}_result", op.outputs)  # type: ignore[misc]
+        made = _NAMED[op.name] = namedtuple(f"{op.name}_result", op.outputs)
     return made(*ys)
 
 
