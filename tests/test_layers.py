@@ -21,7 +21,7 @@ REGISTRY = CORE | {"kernels", "registry"}
 OPS = REGISTRY | {"ops"}
 PROGRAMS = OPS | {"tree", "variable", "recording", "tape", "forward", "transforms"}
 PROTOCOLS = {"protocols", "numpy_functions"}
-NAMES = PROGRAMS | PROTOCOLS | {"nn", "random"}
+NAMES = PROGRAMS | PROTOCOLS | {"fft", "linalg", "nn", "random", "sparse", "special"}
 FACADES = NAMES | {"tapegrad"}  # write `import tapegrad as tg`, as a user does
 MAY_IMPORT = {
     **dict.fromkeys(LEAVES, LEAVES),
@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "recording": OPS | {"tree"},
     **dict.fromkeys(("tape", "forward"), OPS | {"tree", "variable", "recording"}),
     "transforms": PROGRAMS,
-    "random": OPS,
+    **dict.fromkeys(("fft", "linalg", "random", "special"), OPS),
     "nn": OPS | {"random"},
     **dict.fromkeys(PROTOCOLS, OPS | PROTOCOLS | {"tree"}),
     "tapegrad": NAMES,  # tapegrad/__init__.py
