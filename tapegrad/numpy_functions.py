@@ -112,6 +112,20 @@ def _cumulative(name: str) -> Callable[..., Any]:
     return run
 
 
+def _diff(x: Any, /, *, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """NumPy takes a number, or anything that it reads as an array, to put before and behind."""
+    index = axis % x.ndim if x.ndim else 0
+    edge = tuple(1 if i == index else k for i, k in enumerate(x.shape))
+
+    def end(v: Any) -> Any:
+        if v is None:
+            return None
+        v = _read(v)
+        return F.broadcast_to(v, edge) if v.ndim == 0 else v
+
+    return F.diff(x, axis=axis, n=n, prepend=end(prepend), append=end(append))
+
+
 def _around(x: Any, /, *, decimals: int = 0) -> Any:
     if decimals == 0 or x.dtype.kind in "biu":
         return F.round(x)
@@ -278,7 +292,7 @@ def _flatnonzero(x: Any, /) -> Any:
 
 def _isclose(x1: Any, x2: Any, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     values = [np.asarray(x.raw) if isinstance(x, Tensor) else x for x in (x1, x2)]
-    return _read(np.isclose(*values, rtol=rtol, atol=atol, equal_nan=equal_nan))
+    return _read(np.isclose(values[0], values[1], rtol=rtol, atol=atol, equal_nan=equal_nan))
 
 
 def _allclose(*args: Any, **words: Any) -> bool:
@@ -287,7 +301,7 @@ def _allclose(*args: Any, **words: Any) -> bool:
 
 def _array_equal(x1: Any, x2: Any, /, *, equal_nan: bool = False) -> bool:
     values = [np.asarray(x.raw) if isinstance(x, Tensor) else x for x in (x1, x2)]
-    return np.array_equal(*values, equal_nan=equal_nan)
+    return np.array_equal(values[0], values[1], equal_nan=equal_nan)
 
 
 def _where(condition: Any, x1: Any = None, x2: Any = None, /) -> Any:
@@ -295,7 +309,7 @@ def _where(condition: Any, x1: Any = None, x2: Any = None, /) -> Any:
 
 
 def _size(x: Any, /, *, axis: int | None = None) -> int:
-    return x.size if axis is None else x.shape[axis]  # type: ignore[no-any-return]
+    return x.size if axis is None else x.shape[axis]
 
 
 def _text(x: Any, /, **_: Any) -> str:
@@ -388,7 +402,7 @@ cumulative_sum  cumulative_sum   @x axis dtype out include_initial
 cumulative_prod cumulative_prod  @x axis dtype out include_initial
 ptp             ~ptp             @a axis out keepdims
 average         ~average         @a axis weights !returned keepdims
-diff            diff             @a n axis prepend append
+diff            ~diff            @a n axis prepend append
 clip            clip             @a a_min>min a_max>max out min max
 where           ~where           @condition @x @y
 round around    ~around          @a decimals out
@@ -533,4 +547,4 @@ def target(name: str) -> Callable[..., Any]:
         found = getattr(found, part, None)
     if found is None:
         raise ArgumentError(f"tapegrad.{name} is not there, so NumPy's function of that meaning cannot be recorded")
-    return found  # type: ignore[no-any-return]
+    return found

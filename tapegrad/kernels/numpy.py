@@ -502,5 +502,7 @@ def nonzero(x: Any) -> Any:
     return np.nonzero(x)
 
 
-def searchsorted(x1: Any, x2: Any, *, side: Any = "left", sorter: Any = None) -> Any:
-    return np.searchsorted(x1, x2, side=side, sorter=sorter)
+def insertion_index(x1: Any, x2: Any, side: Any) -> Any:
+    return np.searchsorted(x1, x2, side=side)
+    if not x.shape:
+        raise ValueError("expected x.ndim >= 1, got 0; write nonzero(reshape(x, (1,)))")

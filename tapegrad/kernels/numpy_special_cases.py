@@ -9,12 +9,13 @@ import numpy as np
 
 def expm1(x: Any) -> Any:
     """exp(x) - 1; for complex x that are 0 or not finite as `exp` has it (NumPy 2.4: expm1(inf + 0j) is nan+nanj)."""
-    y = np.expm1(x)
-    if y.dtype.kind == "c":
-        odd = ~np.isfinite(x) | (x == 0)
-        if odd.any():
-            y = np.where(odd, np.exp(x) - y.dtype.type(1), y)[()]
-    return y
+    if x.dtype.kind != "c":
+        return np.expm1(x)
+    odd = ~np.isfinite(x) | (x == 0)
+    if not odd.any():
+        return np.expm1(x)
+    with np.errstate(invalid="ignore"):
+        return np.where(odd, np.exp(x) - x.dtype.type(1), np.expm1(x))[()]
 
 
 def tanh(x: Any) -> Any:
@@ -35,11 +36,9 @@ def tanh(x: Any) -> Any:
 
 def floor_divide(x1: Any, x2: Any) -> Any:
     """The quotient, rounded down; by an infinity it is a zero, of an infinity an infinity (NumPy 2.4: -1 and NaN)."""
-    y = np.floor_divide(x1, x2)
-    if y.dtype.kind in "fV":
-        inf1, inf2 = np.isinf(x1), np.isinf(x2)
-        if inf1.any() or inf2.any():
-            with np.errstate(all="ignore"):
-                exact = np.divide(x1, x2)
-            y = np.where((inf1 & np.isfinite(x2) & (x2 != 0)) | (inf2 & np.isfinite(x1)), exact, y)[()]
-    return y
+    inf1, inf2 = np.isinf(x1), np.isinf(x2)
+    if not (inf1.any() or inf2.any()):
+        return np.floor_divide(x1, x2)
+    with np.errstate(all="ignore"):
+        odd = (inf1 & np.isfinite(x2) & (x2 != 0)) | (inf2 & np.isfinite(x1))
+        return np.where(odd, np.divide(x1, x2), np.floor_divide(x1, x2))[()]

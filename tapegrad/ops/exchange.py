@@ -51,8 +51,9 @@ def dlpack(
 ) -> Any:
     """A DLPack capsule of the values: read-only memory of the tensor, or a copy for who cannot be told so.
 
-    Protocols before version 1.0 have no word for read-only, and a write would change what tapes have saved.  Raises
-    DetachedError while a tape is recording the tensor, BufferError where a copy is needed and `copy` is False.
+    Protocols before version 1.0 have no word for read-only, and a write would change what tapes have saved; PyTorch 2.13
+    reads the word and does not heed it, so write to a clone there.  Raises DetachedError while a tape is recording the
+    tensor, BufferError where a copy is needed and `copy` is False.
     """
     if is_recorded(self.read()[1]):
         raise DetachedError(

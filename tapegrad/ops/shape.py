@@ -295,8 +295,8 @@ def _differences(draw: Any) -> Any:
     )
 
 
-@composite(laws=_differences)
-def diff(F: Any, x: Any, prepend: Any = None, append: Any = None, /, *, axis: int = -1, n: int = 1) -> Any:
+@composite(named=("prepend", "append"), laws=_differences)
+def diff(F: Any, x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
     """The differences of neighbours along an axis, taken `n` times; `prepend` and `append` are joined to `x` before."""
     if n < 0:
         raise ValueError(f"diff(x): expected n >= 0, got {n}")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tapegrad.registry import composite, constant
-from tapegrad.registry.batching import over_axis
+from tapegrad.registry.batching import full_batch, over_axis
 
 
 def _sortable(draw: Any) -> Any:
@@ -28,17 +30,41 @@ def sort(F: Any, x: Any, /, *, axis: int = -1, descending: bool = False, stable:
     return F.take_along_axis(x, order, axis=axis)
 
 
-@constant(laws=lambda draw: (draw.array("n", sort=True), draw.array("k"), {"side": "left"}))
-def searchsorted(xp: Any, x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
-    """Where the elements of `x2` would go in the sorted array `x1` to keep it sorted."""
-    return xp.searchsorted(x1, x2, side=side, sorter=sorter)
+def _searched(draw: Any) -> Any:
+    x1, x2, side = draw.array("n", sort=True), draw.array("k"), {"side": draw.choice("left", "right")}
+    return draw.choice((x1, x2, None, side), (x1[::-1].copy(), x2, np.arange(x1.shape[0])[::-1].copy(), side))
+
+
+@composite(real=True, named=("sorter",), laws=_searched)
+def searchsorted(F: Any, x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
+    """Where the elements of `x2` would go in `x1` to keep it sorted; `sorter` are the indices that sort `x1`, if it is not.
+
+    Of several places that would do, the first if `side` is "left", the last if it is "right".
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted(x1, x2): expected side 'left' or 'right', got {side!r}")
+    return F.insertion_index(x1 if sorter is None else F.take(x1, sorter, axis=0), x2, side)
+
+
+@constant(
+    laws=lambda draw: (draw.array("n", sort=True), draw.array("k"), {"side": draw.choice("left", "right")}), public=False
+)
+def insertion_index(xp: Any, x1: Any, x2: Any, /, side: str) -> Any:
+    """Where the elements of `x2` would go in the sorted array `x1`, before equal ones or behind them."""
+    return xp.insertion_index(x1, x2, side)
+
+
+@insertion_index.batch
+def _insertion_index_batch(F: Any, has: Any, x1: Any, x2: Any, *, side: str) -> Any:
+    if not has[0]:
+        return F.insertion_index(x1, x2, side)
+    x1, x2 = full_batch(F, has, (x1, x2))  # a sorted row for each item: count the elements below
+    x1 = F.reshape(x1, (*x1.shape[:1], *(1,) * (len(x2.shape) - 1), *x1.shape[1:]))
+    below = F.less if side == "left" else F.less_equal
+    return F.count_nonzero(below(x1, F.expand_dims(x2, axis=-1)), axis=-1)
 
 
 @constant(outputs=("indices",), laws=lambda draw: (draw.integers(draw.size("n", least=0), 3, low=0, high=2),))
 def nonzero(xp: Any, x: Any, /) -> Any:
     """The indices of the elements that are not zero, in row-major order: an array for each axis, of which there is one."""
-    if not x.shape:
-        from tapegrad.errors import ShapeError
-
-        raise ShapeError("nonzero(x): expected x.ndim >= 1, got 0; write nonzero(reshape(x, (1,)))")
     return xp.nonzero(x)

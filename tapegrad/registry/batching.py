@@ -42,14 +42,14 @@ class BatchedSpace(Space):
 
 
 def _caller(space: BatchedSpace, op: Op) -> Callable[..., Any]:
-    count = len(op.arrays)
+    count = len(op.arrays) - len(op.named)
     names = [p.name for p in op.params]
 
     def call(*args: Any, **params: Any) -> Any:
         arrays = args[:count]
         if len(args) > count:
             params.update(zip(names, args[count:], strict=False))
-        flat = arrays[0] if op.variadic else arrays
+        flat = arrays[0] if op.variadic else (*arrays, *(params.get(a) for a in op.named))
         level = 0
         for a in flat:
             if type(a) is Batched and a.level > level:

@@ -1,0 +1,45 @@
+"""Run the public conformance suite of the array API standard on tapegrad.
+
+    python tests/array_api/run.py PATH [--max-examples N] [arguments of pytest ...]
+
+PATH is a checkout of https://github.com/data-apis/array-api-tests with its submodule; README.md here tells more.
+The exit code is that of pytest: 0 if nothing fails but what `xfails.txt` lists.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+VERSION = "2024.12"
+
+
+def command(suite: Path, max_examples: int, rest: list[str]) -> list[str]:
+    """What is run inside the checkout."""
+    tests = [] if any("::" in a or a.startswith("array_api_tests") for a in rest) else ["array_api_tests"]
+    return [
+        *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
+        *("--max-examples", str(max_examples), "--disable-deadline", "--derandomize"),
+        *("--xfails-file", str(HERE / "xfails.txt")),
+        *("-W", "ignore::UserWarning"),  # special cases that the suite cannot read, and says so
+        *tests,
+        *rest,
+    ]
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("suite", type=Path, help="a checkout of array-api-tests")
+    parser.add_argument("--max-examples", type=int, default=5, metavar="N", help="examples for each property (default: 5)")
+    known, rest = parser.parse_known_args(arguments)
+    if not (known.suite / "array-api" / "spec").is_dir():
+        parser.error(f"{known.suite} is no checkout of array-api-tests with its submodule array-api")
+    environment = {**os.environ, "ARRAY_API_TESTS_MODULE": "tapegrad", "ARRAY_API_TESTS_VERSION": VERSION}
+    run = command(known.suite, known.max_examples, rest)
+    return subprocess.run(run, cwd=known.suite, env=environment, check=False).returncode
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
