@@ -202,13 +202,15 @@ def _parameters(op: Op) -> str:
     parts = [a for a in op.arrays if a not in op.optional]
     if parts:
         parts.append("/")
-    parts += [f"{a}=None" for a in op.optional]
+    parts += [f"{a}=None" for a in op.optional if a not in op.named]
     keyword = False
     for p in op.params:
         if p.keyword_only and not keyword:
             parts.append("*")
             keyword = True
         parts.append(p.name if p.default is Param.REQUIRED else f"{p.name}=D_{p.name}")
+    if op.named:
+        parts += [*([] if keyword else ["*"]), *(f"{a}=None" for a in op.named)]
     return ", ".join(parts)
 
 
@@ -432,9 +434,10 @@ def _saving(op: Op, watched: tuple[int, ...] | None, indent: str, *, general: bo
 
 def _composite(op: Op, raws: str, nodes: str) -> list[str]:
     """Written in other ops: recorded op by op where something is recorded, else straight on raw arrays."""
-    given = op.arrays[0] if op.variadic else ", ".join(op.arrays)
+    word = {a: f"{a}=" if a in op.named else "" for a in op.arrays}
+    given = op.arrays[0] if op.variadic else ", ".join(f"{word[a]}{a}" for a in op.arrays)
     free = "all(r is None for r in nodes)" if op.variadic else " and ".join(f"node{i} is None" for i in range(len(op.arrays)))
-    passed = "raws" if op.variadic else raws
+    passed = "raws" if op.variadic else ", ".join(f"{word[a]}raw{i}" for i, a in enumerate(op.arrays))
     listed = "raws" if op.variadic else f"({raws},)"
     return [
         f"    if {free}:",

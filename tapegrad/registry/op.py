@@ -102,6 +102,7 @@ class Op:
         repeated: str | None = None,
         variadic: bool = False,
         weak: bool = False,
+        named: tuple[str, ...] = (),
         pointwise: bool = False,
         outputs: tuple[str, ...] = (),
         accumulates: bool = False,
@@ -134,6 +135,8 @@ class Op:
         self.laws = laws
         self.tolerance = tolerance
         self.order = order
+        #: Arrays that are given by keyword alone, in a composite.
+        self.named = named
         self.arrays, self.params = _signature(self)
         #: Arrays that may be left out, and are None then.
         self.optional = _optional(self)
@@ -258,10 +261,13 @@ def argument_names(code: CodeType) -> tuple[str, ...]:
 
 
 def _raises(op: Op, name: str) -> Rule:
-    def rule(F: Any, g: Any = None) -> NoReturn:
+    def partial(F: Any) -> NoReturn:
         raise NotDifferentiable(f"{op.name}: the derivative for {name} is not implemented")
 
-    return rule
+    def rule(F: Any, g: Any) -> NoReturn:
+        partial(F)
+
+    return partial if op.kind == "elementwise" else rule
 
 
 def _signature(op: Op) -> tuple[tuple[str, ...], tuple[Param, ...]]:
@@ -277,9 +283,9 @@ def _signature(op: Op) -> tuple[tuple[str, ...], tuple[Param, ...]]:
     arrays = positional[1 : code.co_posonlyargcount] if code.co_posonlyargcount else positional[1:]
     defaults = dict(zip(reversed(positional), reversed(body.__defaults__ or ()), strict=False))
     defaults.update(body.__kwdefaults__ or {})
-    params = tuple(
-        Param(n, defaults.get(n, Param.REQUIRED), n not in positional) for n in names[1 + len(arrays) :]
-    )
+    rest = [n for n in names[1 + len(arrays) :] if n not in op.named]
+    arrays += op.named
+    params = tuple(Param(n, defaults.get(n, Param.REQUIRED), n not in positional) for n in rest)
     for n in names[1:]:
         if n in _taken(op) or n.startswith(("raw", "node", "kind")):
             raise DeclarationError(f"{op.name}: call the argument something else than {n!r}, a name of compiled code")
@@ -299,6 +305,7 @@ def _optional(op: Op) -> tuple[str, ...]:
     """The arrays, at the end, that have a default; it is None, and the op a composite, which can look."""
     positional = argument_names(op.body.__code__)[: op.body.__code__.co_argcount]
     defaults = dict(zip(reversed(positional), reversed(op.body.__defaults__ or ()), strict=False))
+    defaults.update((a, (op.body.__kwdefaults__ or {}).get(a, ...)) for a in op.named)
     found = tuple(a for a in op.arrays if a in defaults)
     if found and (op.kind != "composite" or any(defaults[a] is not None for a in found)):
         raise DeclarationError(f"{op.name}: {', '.join(found)} cannot have a default: only None can be one, in a composite")

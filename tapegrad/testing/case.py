@@ -34,7 +34,11 @@ class Case:
 
     def call(self, tensors: list[Any]) -> list[Any]:
         op = self.op
-        y = op.entry(tensors, **self.params) if op.variadic else op.entry(*tensors, **self.params)
+        if op.variadic:
+            y = op.entry(tensors, **self.params)
+        else:
+            first = len(tensors) - len(op.named)
+            y = op.entry(*tensors[:first], **dict(zip(op.named, tensors[first:], strict=True)), **self.params)
         ys = outputs_of(y)
         return outputs_of(op.observe(F, *ys)) if op.observe is not None else ys
 
