@@ -152,6 +152,19 @@ def test_tensors_from_outside_are_constants() -> None:
     assert found[1] is None
 
 
+def test_tensors_from_outside_are_constants_where_no_argument_is_watched() -> None:
+    """TensorFlow differentiates the function's own body then."""
+    outside = tg.asarray(5.0)
+
+    @tg.custom_gradient
+    def scaled(x: tg.Tensor) -> Any:
+        return x * outside, lambda g: g * 7
+
+    x = tg.asarray(0.5)
+    (g,) = gradient(lambda _: scaled(x), outside)
+    assert g is None
+
+
 def test_a_gradient_that_is_none_is_none() -> None:
     @tg.custom_gradient
     def product(a: tg.Tensor, b: tg.Tensor) -> Any:
