@@ -59,7 +59,7 @@ from tapegrad.transforms import custom_gradient
 from tapegrad.sparse import SparseRows
 from tapegrad.variable import Variable
 from tapegrad.ops.einsum import einsum
-from tapegrad import fft, linalg, nn, random  # isort: skip  they need the ops
+from tapegrad import fft, linalg, nn, random, special  # isort: skip  they need the ops
 
 e = 2.718281828459045
 pi = 3.141592653589793

@@ -27,6 +27,7 @@ from tapegrad.ops import (
     shape,
     solvers,
     sorting,
+    special,
     steps,
 )
 
@@ -47,5 +48,6 @@ __all__ = [
     "shape",
     "solvers",
     "sorting",
+    "special",
     "steps",
 ]

@@ -1,0 +1,372 @@
+"""Special functions: error, gamma, Bessel functions, entropies, and what statistics makes of them.
+
+Where a partial derivative would cancel for large arguments, it is an op of its own, of a family that is closed under
+differentiation: so every order keeps its digits.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tapegrad.registry import composite, elementwise, no_derivative, not_implemented
+
+_ROOT_PI = math.sqrt(math.pi)
+_ROOT_2 = math.sqrt(2.0)
+_ROOT_2_PI = math.sqrt(2.0 * math.pi)
+
+
+def _of_order(low: float, high: float, *orders: int) -> Any:
+    """Arguments of a function of an integer and a number from low to high."""
+    return lambda draw: (draw.choice(*orders), draw.array(low=low, high=high))
+
+
+def _number(F: Any, order: Any, x: Any) -> Any:
+    """An order as a factor that has no say in the dtype."""
+    return F.cast_like(order, x) if hasattr(order, "shape") and hasattr(x, "shape") else order
+
+
+# -- error functions -----------------------------------------------------------------------------------
+@elementwise(public=False)
+def erf(xp: Any, x: Any, /) -> Any:
+    """The error function: 2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x.  DLMF 7.2.1."""
+    return xp.erf(x)
+
+
+erf.partials(x=lambda F, x: F.exp(-x * x) * (2 / _ROOT_PI))
+
+
+@elementwise(public=False)
+def erfc(xp: Any, x: Any, /) -> Any:
+    """1 - erf(x), which keeps its digits for large x.  DLMF 7.2.2."""
+    return xp.erfc(x)
+
+
+erfc.partials(x=lambda F, x: F.exp(-x * x) * (-2 / _ROOT_PI))
+
+
+@elementwise(real=True, public=False)
+def erfcx(xp: Any, x: Any, /) -> Any:
+    """exp(x**2) erfc(x), which neither vanishes nor cancels for large x.  DLMF 7.2.3, 7.18.9."""
+    return xp.erfcx(x)
+
+
+erfcx.partials(x=lambda F, x: -2 * F.scaled_erfc_integral(1, x))
+
+
+@elementwise(real=True, laws=_of_order(-2, 2, 0, 1, 2), public=False)
+def scaled_erfc_integral(xp: Any, order: Any, x: Any, /) -> Any:
+    """exp(x**2) times the repeated integral of erfc, `order` times, from x to infinity.  DLMF 7.18.2, 7.18.9."""
+    return xp.scaled_erfc_integral(order, x)
+
+
+scaled_erfc_integral.partials(
+    order=no_derivative, x=lambda F, order, x: F.scaled_erfc_integral(order + 1, x) * (-2 * _number(F, order + 1, x))
+)
+
+
+@elementwise(real=True, singular=True, domain=(-0.95, 0.95), public=False)
+def erfinv(xp: Any, x: Any, /) -> Any:
+    """The number whose `erf` is x, for x from -1 to 1, where it is infinite, as is its derivative."""
+    return xp.erfinv(x)
+
+
+erfinv.partials(x=lambda F, y: F.exp(y * y) * (_ROOT_PI / 2))
+
+
+@elementwise(real=True, singular=True, domain=(0.05, 1.95), public=False)
+def erfcinv(xp: Any, x: Any, /) -> Any:
+    """The number whose `erfc` is x, for x from 0 to 2, where it is infinite, as is its derivative."""
+    return xp.erfcinv(x)
+
+
+erfcinv.partials(x=lambda F, y: F.exp(y * y) * (-_ROOT_PI / 2))
+
+
+# -- the normal distribution ---------------------------------------------------------------------------
+@elementwise(real=True, public=False)
+def ndtr(xp: Any, x: Any, /) -> Any:
+    """The probability that a standard normal variable is not larger than x."""
+    return xp.ndtr(x)
+
+
+ndtr.partials(x=lambda F, x: F.exp(-0.5 * x * x) * (1 / _ROOT_2_PI))
+
+
+@elementwise(real=True, public=False)
+def log_ndtr(xp: Any, x: Any, /) -> Any:
+    """The logarithm of `ndtr`, which keeps its digits where the probability vanishes.
+
+    The derivative is the density over the probability: sqrt(2 / pi) / erfcx(-x / sqrt(2)).
+    """
+    return xp.log_ndtr(x)
+
+
+log_ndtr.partials(x=lambda F, x: math.sqrt(2 / math.pi) / F.erfcx(x * (-1 / _ROOT_2)))
+
+
+@elementwise(real=True, singular=True, domain=(0.03, 0.97), public=False)
+def ndtri(xp: Any, x: Any, /) -> Any:
+    """The number whose `ndtr` is x, for x from 0 to 1, where it is infinite, as is its derivative."""
+    return xp.ndtri(x)
+
+
+ndtri.partials(x=lambda F, y: F.exp(0.5 * y * y) * _ROOT_2_PI)
+
+
+# -- gamma functions -----------------------------------------------------------------------------------
+@elementwise(real=True, singular=True, domain=(0.3, 5), public=False)
+def gammaln(xp: Any, x: Any, /) -> Any:
+    """The logarithm of the absolute value of the gamma function; inf at 0, -1, -2, ..., with a derivative of NaN.  DLMF 5.2.2."""
+    return xp.gammaln(x)
+
+
+gammaln.partials(x=lambda F, x: F.digamma(x))
+
+
+@elementwise(real=True, singular=True, domain=(0.3, 4), public=False)
+def gamma(xp: Any, x: Any, /) -> Any:
+    """The gamma function, (x - 1)! at positive integers; at 0, -1, -2, ... it has poles.  DLMF 5.2.1."""
+    return xp.gamma(x)
+
+
+gamma.partials(x=lambda F, x, y: y * F.digamma(x))
+
+
+@elementwise(real=True, singular=True, domain=(0.3, 5), public=False)
+def digamma(xp: Any, x: Any, /) -> Any:
+    """The derivative of `gammaln`.  DLMF 5.2.2."""
+    return xp.digamma(x)
+
+
+digamma.partials(x=lambda F, x: F.polygamma(1, x))
+
+
+@elementwise(real=True, singular=True, laws=_of_order(0.6, 5, 0, 1, 2, 3), public=False)
+def polygamma(xp: Any, order: Any, x: Any, /) -> Any:
+    """The derivative of `digamma` of an order, which is a non-negative integer.  DLMF 5.15.1."""
+    return xp.polygamma(order, x)
+
+
+polygamma.partials(order=no_derivative, x=lambda F, order, x: F.polygamma(order + 1, x))
+
+
+@composite(real=True, laws=lambda draw: (draw.array("n", low=2, high=5), {"d": draw.choice(1, 2, 3)}), public=False)
+def multigammaln(F: Any, x: Any, /, d: int) -> Any:
+    """The logarithm of the multivariate gamma function of dimension `d`, for x > (d - 1) / 2.  DLMF 35.3.4."""
+    y = F.gammaln(x) + d * (d - 1) / 4 * math.log(math.pi)
+    for j in range(1, d):
+        y = y + F.gammaln(x - j / 2)
+    return y
+
+
+@elementwise(real=True, singular=True, domain=(0.3, 4), public=False)
+def beta(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """gamma(x1) gamma(x2) / gamma(x1 + x2).  DLMF 5.12.1."""
+    return xp.beta(x1, x2)
+
+
+beta.partials(
+    x1=lambda F, x1, x2, y: -y * F.polygamma_gap(0, x1, x2), x2=lambda F, x1, x2, y: -y * F.polygamma_gap(0, x2, x1)
+)
+
+
+@elementwise(real=True, singular=True, domain=(0.3, 4), public=False)
+def betaln(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """The logarithm of the absolute value of `beta`."""
+    return xp.betaln(x1, x2)
+
+
+betaln.partials(x1=lambda F, x1, x2: -F.polygamma_gap(0, x1, x2), x2=lambda F, x1, x2: -F.polygamma_gap(0, x2, x1))
+
+
+@elementwise(
+    real=True, singular=True, public=False,
+    laws=lambda draw: (draw.choice(0, 1, 2), draw.array("n", low=0.6, high=4), draw.array("n", low=0.5, high=4)),
+)
+def polygamma_gap(xp: Any, order: Any, x1: Any, x2: Any, /) -> Any:
+    """polygamma(order, x1 + x2) - polygamma(order, x1), which keeps its digits where x2 is much smaller than x1."""
+    return xp.polygamma_gap(order, x1, x2)
+
+
+polygamma_gap.partials(
+    order=no_derivative,
+    x1=lambda F, order, x1, x2: F.polygamma_gap(order + 1, x1, x2),
+    x2=lambda F, order, x1, x2: F.polygamma(order + 1, x1 + x2),
+)
+
+
+@elementwise(
+    real=True, singular=True, public=False,
+    laws=lambda draw: (draw.integers("n", low=2, high=5), draw.array("n", low=0.6, high=4)),
+)
+def zeta(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """Hurwitz' zeta function: the sum of (k + x2)**-x1 over k = 0, 1, ..., for x1 > 1.  DLMF 25.11.1, 25.11.17."""
+    return xp.zeta(x1, x2)
+
+
+zeta.partials(x1=not_implemented, x2=lambda F, x1, x2: F.zeta(x1 + 1, x2) * -_number(F, x1, x2))
+
+
+# -- entropies -----------------------------------------------------------------------------------------
+def _positive_pair(draw: Any) -> Any:
+    return draw.array("n", low=0.1, high=4), draw.array("n", low=0.2, high=4)
+
+
+def _log(F: Any, x: Any) -> Any:
+    """log(x), which for a Python number is one too: it has no dtype to impose."""
+    if hasattr(x, "shape"):
+        return F.log(x)
+    return math.log(x) if x > 0 else -math.inf if x == 0 else math.nan
+
+
+def _where_both(F: Any, x: Any, y: Any) -> Any:
+    """y, and 1 where x and y are 0: there x / y is taken as 0, for x log(y) is 0 for every y if x is."""
+    return F.where((x == 0) & (y == 0), F.ones((), dtype=y.dtype), y) if hasattr(y, "shape") else y
+
+
+@elementwise(singular=True, laws=_positive_pair, public=False)
+def xlogy(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """x1 log(x2), and 0 where x1 is 0; there the derivative for x1 still is log(x2)."""
+    return xp.xlogy(x1, x2)
+
+
+xlogy.partials(x1=lambda F, x2: _log(F, x2), x2=lambda F, x1, x2: x1 / _where_both(F, x1, x2))
+
+
+@elementwise(singular=True, laws=_positive_pair, public=False)
+def xlog1py(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """x1 log(1 + x2), and 0 where x1 is 0; there the derivative for x1 still is log(1 + x2)."""
+    return xp.xlog1py(x1, x2)
+
+
+xlog1py.partials(x1=lambda F, x2: F.log1p(x2) if hasattr(x2, "shape") else _log(F, 1 + x2), x2=lambda F, x1, x2: x1 / _where_both(F, x1, 1 + x2))
+
+
+@elementwise(real=True, singular=True, domain=(0.05, 4), public=False)
+def entr(xp: Any, x: Any, /) -> Any:
+    """-x log(x); 0 at 0, where the derivative is infinite, and -inf below."""
+    return xp.entr(x)
+
+
+entr.partials(x=lambda F, x: -1 - F.log(x))
+
+
+@elementwise(real=True, singular=True, laws=_positive_pair, public=False)
+def rel_entr(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """x1 log(x1 / x2); 0 where x1 is 0 and x2 is not negative, inf where one is negative."""
+    return xp.rel_entr(x1, x2)
+
+
+rel_entr.partials(
+    x1=lambda F, x1, x2: 1 + _log(F, x1) - _log(F, x2), x2=lambda F, x1, x2: -x1 / _where_both(F, x1, x2)
+)
+
+
+@elementwise(real=True, singular=True, laws=_positive_pair, public=False)
+def kl_div(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """x1 log(x1 / x2) - x1 + x2, which is never negative; x2 where x1 is 0, inf where one is negative."""
+    return xp.kl_div(x1, x2)
+
+
+kl_div.partials(x1=lambda F, x1, x2: _log(F, x1) - _log(F, x2), x2=lambda F, x1, x2: 1 - x1 / _where_both(F, x1, x2))
+
+
+# -- the logistic function -----------------------------------------------------------------------------
+@elementwise(real=True, public=False)
+def expit(xp: Any, x: Any, /) -> Any:
+    """1 / (1 + exp(-x)); unlike that of `nn.sigmoid`, its derivative keeps its digits where the value is close to 1."""
+    return xp.expit(x)
+
+
+expit.partials(x=lambda F, x, y: y * F.expit(-x))
+
+
+@elementwise(real=True, singular=True, domain=(0.05, 0.95), public=False)
+def logit(xp: Any, x: Any, /) -> Any:
+    """log(x / (1 - x)), for x from 0 to 1, where it is infinite, as is its derivative."""
+    return xp.logit(x)
+
+
+logit.partials(x=lambda F, x: 1 / (x * (1 - x)))
+
+
+# -- Bessel functions ----------------------------------------------------------------------------------
+@elementwise(real=True, public=False)
+def i0(xp: Any, x: Any, /) -> Any:
+    """The modified Bessel function of the first kind of order 0.  DLMF 10.25.2, 10.29.1."""
+    return xp.i0(x)
+
+
+i0.partials(x=lambda F, x: F.bessel_i(1, x))
+
+
+@elementwise(real=True, public=False)
+def i1(xp: Any, x: Any, /) -> Any:
+    """The modified Bessel function of the first kind of order 1.  DLMF 10.25.2, 10.29.1."""
+    return xp.i1(x)
+
+
+i1.partials(x=lambda F, x: (F.bessel_i(0, x) + F.bessel_i(2, x)) * 0.5)
+
+
+@elementwise(real=True, laws=_of_order(-3, 3, 0, 1, 2), public=False)
+def bessel_i(xp: Any, order: Any, x: Any, /) -> Any:
+    """The modified Bessel function of the first kind of an order that is an integer.  DLMF 10.25.2, 10.29.1."""
+    return xp.bessel_i(order, x)
+
+
+bessel_i.partials(
+    order=no_derivative, x=lambda F, order, x: (F.bessel_i(order - 1, x) + F.bessel_i(order + 1, x)) * 0.5
+)
+
+
+@elementwise(real=True, kinks=(0.0,), public=False)
+def i0e(xp: Any, x: Any, /) -> Any:
+    """exp(-abs(x)) i0(x); at 0, where it has a tip, the derivative is 0."""
+    return xp.i0e(x)
+
+
+i0e.partials(x=lambda F, x: F.scaled_bessel_slope(0, x))
+
+
+@elementwise(real=True, kinks=(0.0,), public=False)
+def i1e(xp: Any, x: Any, /) -> Any:
+    """exp(-abs(x)) i1(x)."""
+    return xp.i1e(x)
+
+
+i1e.partials(x=lambda F, x: F.scaled_bessel_slope(1, x))
+
+
+@elementwise(real=True, laws=_of_order(0.3, 3, 0, 1, 2), public=False)
+def scaled_bessel_slope(xp: Any, order: Any, x: Any, /) -> Any:
+    """The derivative of exp(-abs(x)) bessel_i(order, x); at 0 the mean of those on both sides."""
+    return xp.scaled_bessel_slope(order, x)
+
+
+def _slope_of_slope(F: Any, order: Any, x: Any, y: Any) -> Any:
+    around = (F.scaled_bessel_slope(order - 1, x) + F.scaled_bessel_slope(order + 1, x)) * 0.5
+    return around - F.sign(x) * y
+
+
+scaled_bessel_slope.partials(order=no_derivative, x=_slope_of_slope)
+
+
+# -- sinc ----------------------------------------------------------------------------------------------
+@elementwise(public=False)
+def sinc(xp: Any, x: Any, /) -> Any:
+    """sin(pi x) / (pi x), and 1 at 0."""
+    return xp.sinc(x)
+
+
+sinc.partials(x=lambda F, x: F.sinc_derivative(1, x))
+
+
+@elementwise(laws=_of_order(-2, 2, 0, 1, 2), public=False)
+def sinc_derivative(xp: Any, order: Any, x: Any, /) -> Any:
+    """The derivative of `sinc` of an order, which is a non-negative integer."""
+    return xp.sinc_derivative(order, x)
+
+
+sinc_derivative.partials(order=no_derivative, x=lambda F, order, x: F.sinc_derivative(order + 1, x))

@@ -1,0 +1,75 @@
+"""Special functions."""
+
+from tapegrad.ops import nn_activation as _activation
+from tapegrad.ops import reductions as _reductions
+from tapegrad.ops import special as _ops
+
+bessel_i = _ops.bessel_i.entry
+beta = _ops.beta.entry
+betaln = _ops.betaln.entry
+digamma = _ops.digamma.entry
+entr = _ops.entr.entry
+erf = _ops.erf.entry
+erfc = _ops.erfc.entry
+erfcinv = _ops.erfcinv.entry
+erfcx = _ops.erfcx.entry
+erfinv = _ops.erfinv.entry
+expit = _ops.expit.entry
+gamma = _ops.gamma.entry
+gammaln = _ops.gammaln.entry
+i0 = _ops.i0.entry
+i0e = _ops.i0e.entry
+i1 = _ops.i1.entry
+i1e = _ops.i1e.entry
+kl_div = _ops.kl_div.entry
+log_ndtr = _ops.log_ndtr.entry
+logit = _ops.logit.entry
+multigammaln = _ops.multigammaln.entry
+ndtr = _ops.ndtr.entry
+ndtri = _ops.ndtri.entry
+polygamma = _ops.polygamma.entry
+rel_entr = _ops.rel_entr.entry
+sinc = _ops.sinc.entry
+xlog1py = _ops.xlog1py.entry
+xlogy = _ops.xlogy.entry
+zeta = _ops.zeta.entry
+log_sigmoid = _activation.logsigmoid.entry
+logsumexp = _reductions.logsumexp.entry
+softmax = _reductions.softmax.entry
+log_softmax = _reductions.log_softmax.entry
+
+__all__ = [
+    "bessel_i",
+    "beta",
+    "betaln",
+    "digamma",
+    "entr",
+    "erf",
+    "erfc",
+    "erfcinv",
+    "erfcx",
+    "erfinv",
+    "expit",
+    "gamma",
+    "gammaln",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
+    "kl_div",
+    "log_ndtr",
+    "log_sigmoid",
+    "log_softmax",
+    "logit",
+    "logsumexp",
+    "multigammaln",
+    "ndtr",
+    "ndtri",
+    "polygamma",
+    "rel_entr",
+    "sinc",
+    "softmax",
+    "xlog1py",
+    "xlogy",
+    "zeta",
+]
