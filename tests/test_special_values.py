@@ -330,4 +330,4 @@ def test_a_bound_that_is_left_out() -> None:
 
 def test_solve_with_one_vector_for_many_matrices() -> None:
     a = np.stack([2 * np.eye(2), 4 * np.eye(2)])
-    assert gradients(tg.solve, a, [1.0, 3.0])[1].tolist() == [0.75, 0.75]
+    assert gradients(tg.linalg.solve, a, [1.0, 3.0])[1].tolist() == [0.75, 0.75]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.testing.law import LawError, Unresolved, difference, differentiable, eps_of, law, same, testable
+from tapegrad.testing.law import LawError, Unresolved, difference, differentiable, eps_of, largest, law, same, testable
 from tapegrad.testing.numeric import OK, WRONG, compare, dot, size_of
 from tapegrad.testing.subject import floating
 
@@ -116,8 +116,11 @@ def recorded_is_the_same(case: Case) -> None:
     ys = case.subject.value(case.xs)
     gs, ts = case.cotangents(ys), case.tangents()
     rtol = 1e3 * eps_of(floating(ys), case.active)
-    same(case.subject.vjp(case.xs, gs, watched=True), case.subject.vjp(case.xs, gs), rtol, "recorded cotangent")
-    same(case.subject.jvp(case.xs, ts, watched=True), case.subject.jvp(case.xs, ts), rtol, "recorded tangent")
+    subject, xs = case.subject, case.xs
+    back = subject.vjp(xs, gs, watched=True), subject.vjp(xs, gs)
+    same(*back, rtol, "recorded cotangent", scale=1e-3 * largest(gs))
+    forth = subject.jvp(xs, ts, watched=True), subject.jvp(xs, ts)
+    same(*forth, rtol, "recorded tangent", scale=1e-3 * largest(ts))
 
 
 @law(twice)
@@ -163,7 +166,8 @@ def pullback_is_linear(case: Case) -> None:
     found = pull(case.xs, both)
     parts = zip(pull(case.xs, g), pull(case.xs, h), strict=True)
     expected = [None if a is None else 2 * a + 1024 * b for a, b in parts]
-    same(found, expected, 1e5 * eps_of(floating(ys), case.active), "pullback of 2 g + 1024 h")
+    rtol = 1e5 * eps_of(floating(ys), case.active)
+    same(found, expected, rtol, "pullback of 2 g + 1024 h", scale=1e-3 * largest(both))
     for c in pull(case.xs, [np.zeros_like(a) for a in g]):
         if c is not None and not (c == 0).all():
             raise LawError(f"the pullback of zero is {c!r}")

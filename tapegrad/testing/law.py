@@ -121,12 +121,12 @@ def difference(a: Any, b: Any, scale: float = 0.0) -> float:
     return largest / max(scale, float(np.max(finite, initial=0.0)), 1e-300) if largest else 0.0
 
 
-def same(found: Sequence[Any], expected: Sequence[Any], rtol: float, what: str) -> None:
-    """Refuse lists of arrays that differ by more than `rtol` of their largest elements."""
+def same(found: Sequence[Any], expected: Sequence[Any], rtol: float, what: str, *, scale: float = 0.0) -> None:
+    """Refuse lists of arrays that differ by more than `rtol` of their largest elements, or of `scale` if that is more."""
     if len(found) != len(expected):
         raise LawError(f"{what}: {len(found)} arrays, expected {len(expected)}")
     for i, (a, b) in enumerate(zip(found, expected, strict=True)):
-        d = difference(a, b)
+        d = difference(a, b, scale)
         if not d <= rtol:
             raise LawError(
                 f"{what} [{i}]: differs by {d:.1e} (allowed {rtol:.1e})\n  got      {_brief(a)}\n  expected {_brief(b)}"
@@ -139,6 +139,11 @@ def _brief(x: Any) -> str:
         if x is None
         else f"{x.dtype} {np.shape(x)} {np.array2string(np.asarray(x), threshold=12, separator=', ')}"
     )
+
+
+def largest(xs: Sequence[Any]) -> float:
+    """The largest absolute value in a list of arrays."""
+    return max((float(np.max(np.abs(wide(x)), initial=0.0)) for x in xs if x is not None), default=0.0)
 
 
 def fits(found: Sequence[Any], like: Sequence[Any], what: str) -> None:

@@ -70,7 +70,7 @@ class _Line:
         self.f, self.xs, self.us, self.gs, self.grads = f, xs, us, gs, grads
         self.claimed = dot(grads, us)
         self.rounding = max((_eps(g) for g in grads if g.size), default=0.0) * size_of(grads, us)  # of the claim
-        self.moved = 0.0  # the largest slope seen
+        self.slopes: list[float] = []  # as differences have them
         self.seen: dict[int, tuple[float, float]] = {}
 
     def at(self, k: int) -> tuple[float, float]:
@@ -88,9 +88,15 @@ class _Line:
             * float(np.sum(np.abs(g) * (np.abs(_wide(y)) + min(1.0, float(np.max(np.abs(_wide(y)), initial=0.0))))))
             for g, y in zip(self.gs, above, strict=True)
         )
-        self.moved = max(self.moved, abs(difference) / (2 * h)) if np.isfinite(difference) else self.moved
+        if np.isfinite(difference):
+            self.slopes.append(abs(difference) / (2 * h))
         self.seen[k] = (difference - step) / (2 * h), noise / h
         return self.seen[k]
+
+    @property
+    def moved(self) -> float:
+        """The slope that most steps see at least: at the finest ones noise looks like a large one."""
+        return sorted(self.slopes)[len(self.slopes) // 4] if self.slopes else 0.0
 
     @property
     def scale(self) -> float:

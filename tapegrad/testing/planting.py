@@ -56,8 +56,9 @@ def copy_of(
     op = Op(f, kind or base.kind, **given_words)
     if op.kind in STATEMENT:
         getattr(op, STATEMENT[op.kind])(**{a: rules.get(a, base.rules.get(a, no_derivative)) for a in op.arrays})
-    if op.kind == "primitive" and (pushforward or base.pushes) and kind is None:
-        op.pushforward(**{**base.pushes, **(pushforward or {})})
+    pushes = {**(base.pushes if kind is None else {}), **(pushforward or {})}
+    if op.kind == "primitive" and pushes:
+        op.pushforward(**pushes)
     return op
 
 

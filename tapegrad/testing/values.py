@@ -58,6 +58,9 @@ def reference_value(op: Op, xs: list[Any], params: dict[str, Any]) -> Any:
     given = {p.name: params.get(p.name, p.default) for p in op.params}
     positional = [given.pop(p.name) for p in op.params if not p.keyword_only and p.default is Param.REQUIRED]
     named = {p.name: given[p.name] for p in op.params if p.name in given and given[p.name] is not p.default}
+    if op.optional:
+        named.update({a: x for a, x in zip(op.arrays, xs, strict=True) if a in op.optional and x is not None})
+        xs = [x for a, x in zip(op.arrays, xs, strict=True) if a not in op.optional]
     reverse = named.pop("descending", False)
     function = reference(op)
     try:

@@ -80,7 +80,7 @@ LINEAR_ALGEBRA: dict[str, tuple[Function, str, tuple[Any, ...], Any]] = {
     "matmul of vectors": (tg.matmul, "matmul", (complex_array(3), complex_array(3)), complex_array()),
     "vecdot": (tg.vecdot, "linalg.vecdot", (complex_array(2, 3), complex_array(2, 3)), complex_array(2)),
     "solve": (
-        tg.solve,
+        tg.linalg.solve,
         "linalg.solve",
         (complex_array(3, 3) + 5 * np.eye(3), complex_array(3, 2)),
         complex_array(3, 2),

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tapegrad.testing.planting import breach, copy_of, planted
 
 from tapegrad.core.tensor import Tensor, tensor
 from tapegrad.registry.op import OPS, no_derivative
 from tapegrad.registry.space import NUMPY, F
 from tapegrad.testing import LAWS
+from tapegrad.testing.planting import breach, copy_of, planted
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -202,12 +202,11 @@ MUTANTS: dict[str, tuple[str, Any]] = {
     "forward mode that cuts the second order": (
         "derivative_of_the_pushforward",
         lambda: copy_of(
-            "logsumexp",
-            pushforward={
-                "x": lambda F, t, x, y, axis, keepdims: F.sum(
-                    t * detached(F.softmax(x, axis=axis)), axis=axis, keepdims=keepdims
-                )
-            },
+            "square",
+            kind="primitive",
+            words={"real": True},
+            x=lambda F, g, x: 2 * x * g,
+            pushforward={"x": lambda F, t, x: 2 * detached(x) * t},
         ),
     ),
     "another rule when recorded": (
