@@ -92,6 +92,12 @@ def test_help_shows_it_before_and_after_the_first_call() -> None:
     assert "sum" in (shown[0] or "")
 
 
+def test_the_source_of_a_public_function_is_the_body_of_its_op() -> None:
+    for _ in range(2):
+        assert inspect.getsource(tg.tanh).startswith("@elementwise\ndef tanh(xp: Any, x: Any, /) -> Any:")
+        tg.tanh(tg.asarray(0.5))
+
+
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_a_module_says_what_it_is(module: ModuleType) -> None:
     assert (inspect.getdoc(module) or "").split("\n\n")[0].endswith((".", ":"))

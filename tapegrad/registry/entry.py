@@ -40,7 +40,7 @@ def stub(op: Op) -> Callable[..., Any]:
 
 @final
 class _Signed:
-    """Where `inspect.signature` finds that of an op's function, which is made when it is asked for."""
+    """Where `inspect` finds the signature of an op's function, made when it is asked for, and its source: the body."""
 
     __slots__ = ("_op",)
 
@@ -54,6 +54,10 @@ class _Signed:
         scope: dict[str, Any] = {f"D_{p.name}": p.default for p in self._op.params}
         exec(f"def signed({_parameters(self._op)}): ...", scope)
         return inspect.signature(scope["signed"])
+
+    @property
+    def __wrapped__(self) -> Callable[..., Any]:
+        return self._op.body
 
 
 def _first_call(op: Op) -> Callable[..., Any]:
