@@ -65,7 +65,7 @@ one_hot = _loss.one_hot.entry
 nll_loss = _loss.nll_loss.entry
 binary_cross_entropy = _loss.binary_cross_entropy.entry
 binary_cross_entropy_with_logits = _loss.binary_cross_entropy_with_logits.entry
-kl_div = _loss.kl_div.entry
+kl_div = _loss.kl_div_loss.entry
 poisson_nll_loss = _loss.poisson_nll_loss.entry
 gaussian_nll_loss = _loss.gaussian_nll_loss.entry
 

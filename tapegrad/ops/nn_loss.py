@@ -229,7 +229,7 @@ def _divergence(draw: Any) -> Any:
 
 
 @composite(real=True, laws=_divergence, public=False)
-def kl_div(F: Any, x: Any, target: Any, /, *, log_target: bool = False, reduction: str = "mean") -> Any:
+def kl_div_loss(F: Any, x: Any, target: Any, /, *, log_target: bool = False, reduction: str = "mean") -> Any:
     """target (log(target) - x) for log-probabilities `x`; `target` is a logarithm too with `log_target`.
 
     Reduction "batchmean" gives the divergence as it is defined: the sum over the length of the first axis.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.dtypes import float32
-from tapegrad.registry import composite, constant, linear, primitive
-from tapegrad.registry.batching import flattening, over_axis
+from tapegrad.registry import composite, constant, elementwise, linear, primitive
+from tapegrad.registry.batching import flattening, over_axis, shifted
 
 
 def _reduction(draw: Any) -> Any:
@@ -38,6 +38,15 @@ def kept_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
     n = len(shape)
     axes = {a % n for a in (axis if isinstance(axis, tuple) else (axis,))} if n else set()
     return tuple(1 if i in axes else k for i, k in enumerate(shape))
+
+
+def reduced_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
+    """The shape that a reduction without keepdims gives."""
+    if axis is None:
+        return ()
+    n = len(shape)
+    gone = {a % n for a in (axis if isinstance(axis, tuple) else (axis,))} if n else set()
+    return tuple(k for i, k in enumerate(shape) if i not in gone)
 
 
 @linear(laws=_reduction)
@@ -340,24 +349,37 @@ norm2.pushforward(
 
 
 # -- the softmax family ----------------------------------------------------------------------------------
-@primitive(laws=_reduction)
-def logsumexp(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+@composite(laws=_reduction)
+def logsumexp(F: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """log(sum(exp(x))) over axes, without overflow; -inf over a row that is all -inf, with derivative 0."""
-    return xp.logsumexp(x, axis=axis, keepdims=keepdims)
+    shift = F.shift_of(x, axis=axis)
+    y = F.log_of_sum(F.sum(F.exp_less(x, shift), axis=axis, keepdims=True)) + shift
+    return y if keepdims else F.reshape(y, reduced_shape(x.shape, axis))
 
 
-def _weights(F: Any, x: Any, y: Any, axis: Any, keepdims: bool) -> Any:
-    """exp(x - y): the softmax; zeros for a row that is all -inf."""
-    y = _back(F, y, x, axis, keepdims)
-    return F.exp(x - F.where(y == -float("inf"), F.zeros_like(y), y))
+@constant(laws="the value of logsumexp does not depend on it: the laws of logsumexp", public=False)
+def shift_of(xp: Any, x: Any, /, *, axis: Any) -> Any:
+    """What is taken off before an exponential: the largest element over axes, or 0 where that is infinite or does no harm."""
+    m = xp.max(x, axis=axis, keepdims=True)
+    return xp.where(xp.isfinite(m), m, 0)
 
 
-logsumexp.pullback(
-    x=lambda F, g, x, y, axis, keepdims: _back(F, g, x, axis, keepdims) * F.conj(_weights(F, x, y, axis, keepdims))
-)
-logsumexp.pushforward(
-    x=lambda F, t, x, y, axis, keepdims: F.sum(t * _weights(F, x, y, axis, keepdims), axis=axis, keepdims=keepdims)
-)
+@elementwise(public=False)
+def exp_less(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """exp(x1 - x2), element by element."""
+    return xp.exp(x1 - x2)
+
+
+exp_less.partials(x1="y", x2=lambda F, y: -y)
+
+
+@elementwise(domain=(0.1, 9), public=False)
+def log_of_sum(xp: Any, x: Any, /) -> Any:
+    """The natural logarithm of a sum of exponentials: -inf at 0, where all of them are 0, with derivative 0."""
+    return xp.log_of_sum(x)
+
+
+log_of_sum.partials(x=lambda F, x: F.where(x == 0, 0, 1 / x))
 
 
 def _over_axes(draw: Any) -> Any:
@@ -390,10 +412,17 @@ log_softmax.pushforward(x=lambda F, t, y, axis: t - F.sum(t * F.exp(y), axis=axi
 
 
 # -- batches ---------------------------------------------------------------------------------------------
-for _op in (sum, prod, max, min, all, any, count_nonzero, norm2, logsumexp):
+for _op in (sum, prod, max, min, all, any, count_nonzero, norm2):
     _op.batch(over_axis(_op.name))
 for _op in (argmax, argmin, cumulative_sum, cumulative_prod):
     _op.batch(flattening(_op.name))
+
+@shift_of.batch
+def _shift_of_batch(F: Any, has: Any, x: Any, *, axis: Any) -> Any:
+    axis = tuple(range(1, len(x.shape))) if axis is None else shifted(axis, len(x.shape) - 1)
+    return F.broadcast_to(F.shift_of(x, axis=axis), kept_shape(x.shape, axis))
+
+
 softmax.batch(lambda F, has, x, *, axis=-1: over_axis("softmax")(F, has, x, axis=axis))
 log_softmax.batch(lambda F, has, x, *, axis=-1: over_axis("log_softmax")(F, has, x, axis=axis))
 

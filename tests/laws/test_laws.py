@@ -45,4 +45,4 @@ def test_every_law_is_for_some_op_and_every_op_has_laws() -> None:
 
 def test_only_what_enters_and_leaves_a_batch_is_tested_elsewhere() -> None:
     elsewhere = {name for name, op in OPS.items() if isinstance(op.laws, str)}
-    assert elsewhere == {"spread", "collect", "unbatch", "enbatch"}
+    assert elsewhere == {"spread", "collect", "unbatch", "enbatch", "shift_of"}
