@@ -12,11 +12,11 @@ Tensor([ 3., -1.], dtype=float32)
 import sys as _sys
 from typing import Any as _Any
 
-from tapegrad import ops as _ops  # noqa: F401  declares the ops
+from tapegrad import ops as _ops  # declares the ops
 from tapegrad._version import __version__
 from tapegrad.core.tensor import Tensor
 from tapegrad.dtypes import (
-    bool,  # noqa: A004
+    bool,
     can_cast,
     complex64,
     complex128,
@@ -37,9 +37,10 @@ from tapegrad.dtypes import (
     uint64,
 )
 from tapegrad.forward import ForwardAccumulator
-from tapegrad.ops import methods as _methods  # noqa: F401  gives Tensor its operators
 from tapegrad.info import namespace_info as __array_namespace_info__
+from tapegrad.ops import methods as _methods  # gives Tensor its operators
 from tapegrad.ops.convert import asarray
+from tapegrad.ops.einsum import einsum
 from tapegrad.ops.exchange import from_dlpack
 from tapegrad.ops.together import broadcast_arrays, meshgrid
 from tapegrad.recording import no_grad, stop_gradient
@@ -54,12 +55,12 @@ from tapegrad.registry import (
     primitive,
 )
 from tapegrad.registry.op import OPS as _OPS
+from tapegrad.sparse import SparseRows
 from tapegrad.tape import GradientTape
 from tapegrad.transforms import custom_gradient
-from tapegrad.sparse import SparseRows
 from tapegrad.variable import Variable
-from tapegrad.ops.einsum import einsum
-from tapegrad import fft, linalg, nn, random, special  # isort: skip  they need the ops
+
+from tapegrad import errors, fft, linalg, nn, random, special  # isort: skip  they need the ops
 
 e = 2.718281828459045
 pi = 3.141592653589793
@@ -73,7 +74,11 @@ _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 
 globals().update({name: op.entry for name, op in _OPS.items() if op.public})
 
-__all__ = sorted(name for name in globals() if not name.startswith("_")) + ["__version__"]
+_MODULES = (errors, fft, linalg, nn, random, special)  # others are here because they were imported
+__all__ = [
+    "__version__",
+    *sorted(k for k, v in globals().items() if not k.startswith("_") and (type(v) is not type(_sys) or v in _MODULES)),
+]
 
 
 def __getattr__(name: str) -> _Any:

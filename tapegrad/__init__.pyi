@@ -3,10 +3,12 @@ from collections.abc import Sequence
 from typing import Any
 import builtins
 import numpy as np
+from tapegrad import errors as errors
 from tapegrad import fft as fft
 from tapegrad import linalg as linalg
 from tapegrad import nn as nn
 from tapegrad import random as random
+from tapegrad import special as special
 from tapegrad._version import __version__ as __version__
 from tapegrad.core.tensor import Tensor as Tensor
 from tapegrad.core.tensor import _ArrayLike
@@ -263,6 +265,7 @@ __all__ = [
     'empty',
     'empty_like',
     'equal',
+    'errors',
     'exp',
     'expand_dims',
     'expm1',
@@ -365,6 +368,7 @@ __all__ = [
     'softmax',
     'softplus',
     'sort',
+    'special',
     'split',
     'sqrt',
     'square',

@@ -332,7 +332,7 @@ i0e.partials(x=lambda F, x: F.scaled_bessel_slope(0, x))
 
 @elementwise(real=True, kinks=(0.0,), public=False)
 def i1e(xp: Any, x: Any, /) -> Any:
-    """exp(-abs(x)) i1(x)."""
+    """exp(-abs(x)) i1(x); at 0, where the second derivative jumps, it is 0."""
     return xp.i1e(x)
 
 

@@ -267,7 +267,9 @@ def _raises(op: Op, name: str) -> Rule:
     def rule(F: Any, g: Any) -> NoReturn:
         partial(F)
 
-    return partial if op.kind == "elementwise" else rule
+    if op.kind == "elementwise":
+        return partial
+    return rule
 
 
 def _signature(op: Op) -> tuple[tuple[str, ...], tuple[Param, ...]]:
