@@ -240,7 +240,10 @@ def xlog1py(xp: Any, x1: Any, x2: Any, /) -> Any:
     return xp.xlog1py(x1, x2)
 
 
-xlog1py.partials(x1=lambda F, x2: F.log1p(x2) if hasattr(x2, "shape") else _log(F, 1 + x2), x2=lambda F, x1, x2: x1 / _where_both(F, x1, 1 + x2))
+xlog1py.partials(
+    x1=lambda F, x2: F.log1p(x2) if hasattr(x2, "shape") else _log(F, 1 + x2),
+    x2=lambda F, x1, x2: x1 / _where_both(F, x1, 1 + x2),
+)
 
 
 @elementwise(real=True, singular=True, domain=(0.05, 4), public=False)
