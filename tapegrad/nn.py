@@ -21,6 +21,7 @@ from tapegrad.ops import nn_activation as _activation
 from tapegrad.ops import nn_attention as _attention
 from tapegrad.ops import nn_distance as _distance
 from tapegrad.ops import nn_embedding as _embedding
+from tapegrad.ops import nn_images as _images
 from tapegrad.ops import nn_loss as _loss
 from tapegrad.ops import nn_norm as _norm
 from tapegrad.ops import reductions as _reductions
@@ -49,6 +50,37 @@ hardswish = _activation.hardswish.entry
 tanhshrink = _activation.tanhshrink.entry
 softshrink = _activation.softshrink.entry
 hardshrink = _activation.hardshrink.entry
+
+conv = _images.conv
+conv1d = _images.conv1d
+conv2d = _images.conv2d
+conv3d = _images.conv3d
+conv_transpose = _images.conv_transpose
+conv_transpose1d = _images.conv_transpose1d
+conv_transpose2d = _images.conv_transpose2d
+conv_transpose3d = _images.conv_transpose3d
+max_pool = _images.max_pool
+max_pool1d = _images.max_pool1d
+max_pool2d = _images.max_pool2d
+max_pool3d = _images.max_pool3d
+max_pool_with_indices = _images.max_pool_with_indices
+avg_pool = _images.avg_pool
+avg_pool1d = _images.avg_pool1d
+avg_pool2d = _images.avg_pool2d
+avg_pool3d = _images.avg_pool3d
+adaptive_avg_pool = _images.adaptive_avg_pool
+adaptive_avg_pool1d = _images.adaptive_avg_pool1d
+adaptive_avg_pool2d = _images.adaptive_avg_pool2d
+adaptive_avg_pool3d = _images.adaptive_avg_pool3d
+adaptive_max_pool = _images.adaptive_max_pool
+adaptive_max_pool1d = _images.adaptive_max_pool1d
+adaptive_max_pool2d = _images.adaptive_max_pool2d
+adaptive_max_pool3d = _images.adaptive_max_pool3d
+pixel_shuffle = _images.pixel_shuffle
+pixel_unshuffle = _images.pixel_unshuffle
+unfold = _images.unfold
+fold = _images.fold
+interpolate = _images.interpolate
 
 softmax = _reductions.softmax.entry
 log_softmax = _reductions.log_softmax.entry
@@ -121,7 +153,7 @@ def cross_entropy(
             raise ArgumentError(f"cross_entropy(x, target): ignore_index is for integer labels, target is {target.dtype}")
         if target.shape != x.shape:
             raise ShapeError(f"cross_entropy(x, target): expected target.shape == {x.shape}, got {target.shape}")
-        return _loss.soft_cross_entropy.entry(  # type: ignore[no-any-return]
+        return _loss.soft_cross_entropy.entry(
             x, target, weight, label_smoothing=label_smoothing, reduction=reduction, axis=axis
         )
     shape = x.shape
@@ -133,8 +165,8 @@ def cross_entropy(
         )
     plain = weight is None and ignore_index is None and not label_smoothing
     if plain and reduction == "mean" and rank == 2 and axis in (-1, 1) and shape[0]:
-        return _mean_cross_entropy(x, target)  # type: ignore[no-any-return]
-    return _loss.label_cross_entropy.entry(  # type: ignore[no-any-return]
+        return _mean_cross_entropy(x, target)
+    return _loss.label_cross_entropy.entry(
         x,
         target,
         weight,
@@ -167,12 +199,12 @@ def dropout(
         raise ArgumentError(f"dropout(x): expected 0 <= rate <= 1, got {rate}")
     x = x if isinstance(x, Tensor) else _asarray(x)
     if not training or rate == 0:
-        return _F.positive(x)  # type: ignore[no-any-return]
+        return _F.positive(x)
     if rate == 1:
-        return x * 0  # type: ignore[no-any-return]
+        return x * 0
     generator = _random.default_generator() if generator is None else generator
     kept = generator.bernoulli(1 - rate, x.shape if shape is None else shape, dtype=x.dtype)
-    return x * (kept * x.dtype.type(1 / (1 - rate)))  # type: ignore[no-any-return]
+    return x * (kept * x.dtype.type(1 / (1 - rate)))
 
 
 __all__ = [
