@@ -21,6 +21,7 @@ def command(suite: Path, max_examples: int, rest: list[str]) -> list[str]:
     tests = [] if any("::" in a or a.startswith("array_api_tests") for a in rest) else ["array_api_tests"]
     return [
         *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
+        *("-c", str(suite / "pytest.ini"), "--rootdir", str(suite)),  # not those of this repository
         *("--max-examples", str(max_examples), "--disable-deadline", "--derandomize"),
         *("--xfails-file", str(HERE / "xfails.txt")),
         *("-W", "ignore::UserWarning"),  # special cases that the suite cannot read, and says so
@@ -37,8 +38,8 @@ def main(arguments: list[str]) -> int:
     if not (known.suite / "array-api" / "spec").is_dir():
         parser.error(f"{known.suite} is no checkout of array-api-tests with its submodule array-api")
     environment = {**os.environ, "ARRAY_API_TESTS_MODULE": "tapegrad", "ARRAY_API_TESTS_VERSION": VERSION}
-    run = command(known.suite, known.max_examples, rest)
-    return subprocess.run(run, cwd=known.suite, env=environment, check=False).returncode
+    suite = known.suite.resolve()
+    return subprocess.run(command(suite, known.max_examples, rest), cwd=suite, env=environment, check=False).returncode
 
 
 if __name__ == "__main__":
