@@ -9,6 +9,7 @@ from tapegrad.core.node import WATCH, make_node
 from tapegrad.core.recorder import Recorder, enter, group, leave, release
 from tapegrad.core.tensor import Tensor, linked
 from tapegrad.errors import GradientError
+from tapegrad.registry import checks
 from tapegrad.registry.op import names_of
 from tapegrad.registry.rules import parent_order, values
 from tapegrad.registry.space import F as OPS_SPACE
@@ -35,7 +36,10 @@ def push(variant: Variant, node: Node, tangents: tuple[Any, ...], F: Any, *, rec
     for a, t in given.items():
         rule = op.pushes.get(a)
         if rule is not None:
-            parts.append(rule(F, t, *(saved[n] for n in names_of(rule, 2))))
+            part = rule(F, t, *(saved[n] for n in names_of(rule, 2)))
+            if checks.is_foreign(op) and not op.outputs:
+                checks.tangent(op.name, a, part, saved["y" if "y" in saved else "y.spec"], recorded)
+            parts.append(part)
         else:
             parts.append(_twice(variant, node, a, t, saved, recorded=recorded))
     return _total(parts)
@@ -57,6 +61,9 @@ def _pointwise(variant: Variant, node: Node, given: dict[str, Any], saved: dict[
             partial = saved[rule]
         elif callable(rule):
             partial = rule(F, *(saved[n] for n in names_of(rule, 1)))
+            if checks.is_foreign(op):
+                shape = node.t[0] if variant.general else None
+                checks.partial(op.name, a, partial, t, not variant.general, shape)
         else:
             partial = rule
         if op.singular:

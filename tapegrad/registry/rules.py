@@ -15,6 +15,7 @@ import numpy as np
 from tapegrad.core.node import Recorded, parents, receive
 from tapegrad.core.tensor import PLAIN, Tensor, linked, tensor
 from tapegrad.kernels.numpy_scatter import Rows
+from tapegrad.registry import checks
 from tapegrad.registry.op import Op, Spec, names_of, no_derivative
 from tapegrad.registry.several import filled, picked
 from tapegrad.registry.space import SPACES, space_of_type
@@ -148,7 +149,9 @@ def _saved(op: Op, watched: tuple[int, ...]) -> tuple[str, ...]:
             names[_as_spec(op, a, n)] = None
         for n in names_of(op.pushes.get(a), 2):
             names[n] = None
-        if op.kind == "primitive" and a not in op.pushes and not op.outputs:
+        if checks.is_foreign(op) and op.kind != "elementwise":
+            names[a + ".spec"] = None
+        if op.kind == "primitive" and not op.outputs and (a not in op.pushes or checks.is_foreign(op)):
             names["y.spec"] = None  # the cotangent's shape, for a pullback that is applied twice
         if op.kind in ("linear", "multilinear"):  # what the pushforward needs: the op itself runs on the tangent
             for p in op.params:
@@ -189,9 +192,11 @@ def pull_source(variant: Variant, *, recorded: bool) -> str:
         lines += ["    g = filled(F, g, node.t)"]
     if op.variadic:
         (a,) = op.arrays
-        call = _call(variant, a, f"R_{a}", recorded)
+        lines += [f"    cs = {_call(variant, a, f'R_{a}', recorded)}"]
+        if checks.is_foreign(op):
+            lines += [f"    check_all({op.name!r}, {a!r}, cs, {variant.where(a + '.spec')}, {recorded})"]
         lines += [
-            f"    for r, c in zip(node.q, {call}, strict=True):",
+            "    for r, c in zip(node.q, cs, strict=True):",
             "        if r is not None and r.mark is mark:",
             "            receive(r, c)",
         ]
@@ -212,6 +217,8 @@ def pull_source(variant: Variant, *, recorded: bool) -> str:
             made, own = _product(variant, a, i, recorded, reuse=in_place and last)
         else:
             made, own = [f"c = {_call(variant, a, f'R_{a}', recorded)}"], _PROVEN
+            if checks.is_foreign(op):
+                made += [f"check({op.name!r}, {a!r}, c, {variant.where(a + '.spec')}, {recorded})"]
         lines += [f"        {line}" for line in made]
         lines += _received(own, recorded, lends=in_place and made == ["c = g"])
     return "\n".join(lines) + "\n"
@@ -287,6 +294,8 @@ def _product(variant: Variant, a: str, i: int, recorded: bool, *, reuse: bool) -
         partial = _load(variant, a, rule, recorded)
     elif callable(rule):
         partial = _call(variant, a, f"R_{a}", recorded, "F")
+        if checks.is_foreign(op):
+            partial = f"check_partial({op.name!r}, {a!r}, {partial}, g, {not variant.general})"
     else:
         partial = repr(rule)
     if variant.general and partial == "1":
@@ -324,6 +333,9 @@ def compile_pull(variant: Variant, *, recorded: bool) -> Callable[[Node, Any], N
         linked=linked,
         linked_output=linked_output,
         fit=fit,
+        check=checks.cotangent,
+        check_all=checks.cotangents,
+        check_partial=checks.partial,
         filled=filled,
         receive=receive,
         settle=settle,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tapegrad.errors import ArgumentError
+from tapegrad.registry import checks
 from tapegrad.registry.op import Op, follow
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Space:
     def learn(self, op: Op) -> None:
         """Take in an op as it is declared."""
         if not hasattr(self.kernels, op.key):
-            offer(self, op, partial(op.body, self))
+            offer(self, op, partial(checks.body, op, self) if checks.is_foreign(op) else partial(op.body, self))
 
     if TYPE_CHECKING:
 
