@@ -415,6 +415,7 @@ def _of_rank(f: Any, rank: int) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`{f.__name__}` of images {shape}."
+    function.__dict__["__wrapped__"] = f  # whose signature it has
     return function
 
 

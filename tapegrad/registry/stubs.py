@@ -15,7 +15,7 @@ import inspect
 import re
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.core import tensor as tensor_module
@@ -33,17 +33,26 @@ KINDS = {
     "axis": "int | tuple[int, ...]",
     "destination": "int | tuple[int, ...]",
     "device": "str",
+    "dilation": "int | Sequence[int]",
     "dtype": "_DType",
     "fill_value": "_Number",
+    "kernel": "_ArrayLike",
+    "output_padding": "int | Sequence[int]",
+    "padding": "int | str | Sequence[int] | Sequence[tuple[int, int]]",
     "repetitions": "int | tuple[int, ...]",
+    "scale": "float | Sequence[float]",
     "sections": "int | Sequence[int]",
     "shape": "int | Sequence[int]",
     "shift": "int | tuple[int, ...]",
+    "size": "int | Sequence[int]",
     "sorter": "_ArrayLike",
     "source": "int | tuple[int, ...]",
     "start": "float",
     "step": "float",
     "stop": "float",
+    "stride": "int | Sequence[int]",
+    "window": "int | Sequence[int]",
+    "x": "_ArrayLike",
 }
 
 #: What the stub of `core.tensor` defines for all others.
@@ -89,15 +98,17 @@ HEAD = "# Written by `python -m tapegrad.registry.stubs`; to change it, change w
 def declaration(op: Op, name: str | None = None) -> str:
     """The declaration of an op's public function: the signature that it has, with the types that its body says."""
     said = op.body.__annotations__
-    parameters = [_typed(op, p, _annotation(said.get(p.name, "Any"))) for p in _signature(op.entry)]
+    array = "Sequence[_ArrayLike]" if op.variadic else "_ArrayLike"
+    parameters = [
+        _typed(p, _annotation(said.get(p.name, "Any")), array if p.name in op.arrays else KINDS.get(p.name, "Any"))
+        for p in _signature(op.entry)
+    ]
     return f"def {name or op.name}({_joined(parameters)}) -> {_returned(op)}: ..."
 
 
-def _typed(op: Op, p: inspect.Parameter, kind: str) -> inspect.Parameter:
-    if kind == "Any" and p.name in op.arrays:
-        kind = "Sequence[_ArrayLike]" if op.variadic else "_ArrayLike"
-    elif kind == "Any":
-        kind = KINDS.get(p.name, "Any")
+def _typed(p: inspect.Parameter, said: str, known: str) -> inspect.Parameter:
+    """A parameter with the type that is said, or if that is open, with what is known of those of its name."""
+    kind = known if said == "Any" else said
     if p.default is None and kind != "Any" and "None" not in kind:
         kind = f"{kind} | None"
     return p.replace(annotation=kind)
@@ -252,7 +263,15 @@ def _declared(module: ModuleType, body: Iterable[ast.stmt], exported: frozenset[
                 if isinstance(target, ast.Name) and is_public(target.id):
                     value = getattr(module, target.id)
                     if public.op_of(value) is None:
-                        yield target.id, f"{target.id}: {'None' if value is None else type(value).__name__}"
+                        yield target.id, _named(target.id, value)
+
+
+def _named(name: str, value: Any) -> str:
+    """A value, or a function from elsewhere, that the module gives a name."""
+    if not isinstance(value, FunctionType):
+        return f"{name}: {'None' if value is None else type(value).__name__}"
+    parameters = [_typed(p, _annotation(p.annotation), KINDS.get(p.name, "Any")) for p in _signature(value)]
+    return f"def {name}({_joined(parameters)}) -> {_annotation(inspect.signature(value).return_annotation)}: ..."
 
 
 def _bare(module: ModuleType, statement: ast.FunctionDef | ast.ClassDef) -> str:

@@ -37,7 +37,7 @@ def test_a_word_that_it_does_not_know_is_refused(capsys: pytest.CaptureFixture[s
     assert "usage" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("module", [tg, tg.nn], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("module", [tg, tg.fft, tg.linalg, tg.nn, tg.special], ids=lambda m: m.__name__)
 def test_every_public_name_is_declared(module: ModuleType) -> None:
     tree = ast.parse(stubs.stub(module))
     declared = {n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
@@ -45,6 +45,12 @@ def test_every_public_name_is_declared(module: ModuleType) -> None:
     declared |= {a.asname for n in tree.body if isinstance(n, ast.ImportFrom) for a in n.names if a.asname}
     modules = {name for name in module.__all__ if isinstance(getattr(module, name), ModuleType)} - declared
     assert set(module.__all__) - declared - modules == set()
+
+
+@pytest.mark.parametrize("module", stubs.modules(), ids=lambda m: m.__name__)
+def test_what_is_callable_is_declared_as_a_function_or_class(module: ModuleType) -> None:
+    values = [n for n in ast.parse(stubs.stub(module)).body if isinstance(n, ast.AnnAssign)]
+    assert [ast.unparse(n) for n in values if callable(getattr(module, ast.unparse(n.target), None))] == []
 
 
 def test_every_member_of_tensor_is_declared() -> None:
