@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tapegrad.core.tensor import Tensor
 from tapegrad.errors import ArgumentError, ShapeError
@@ -10,15 +10,17 @@ from tapegrad.ops import nn_windows as _windows
 from tapegrad.ops.convert import asarray as _asarray
 from tapegrad.registry.space import F as _F
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 # -- convolution -----------------------------------------------------------------------------------------------
-def _image(op: str, x: Any, layout: str, rank: int | None = None) -> Any:
+def _image(op: str, x: Any, layout: str) -> Any:
     """A tensor of images, channels last."""
     x = x if isinstance(x, Tensor) else _asarray(x)
     n = len(x.shape) - 2
-    if n < 1 or (rank is not None and n != rank):
-        wanted = "*S" if rank is None else ", ".join("DHW"[-rank:])
-        raise ShapeError(f"{op}(x): expected images (N, {wanted}, C), with channels last, got shape {x.shape}")
+    if n < 1:
+        raise ShapeError(f"{op}(x): expected images (N, *S, C), got shape {x.shape}")
     if layout == "channels_first":
         return _windows.channels_last(_F, x)
     if layout != "channels_last":
@@ -296,7 +298,7 @@ def _adaptive(op: str, x: Any, size: Any, layout: str) -> tuple[Any, Any, bool]:
     return x, wanted, all(n % k == 0 for n, k in zip(spatial, wanted, strict=True))
 
 
-def adaptive_avg_pool(x: Any, size: Any, /, *, layout: str = "channels_last") -> Tensor:
+def adaptive_avg_pool(x: Any, size: int | Sequence[int | None] | None, /, *, layout: str = "channels_last") -> Tensor:
     """The mean over `size` windows along each spatial axis, that cover it evenly, (N, *S, C) -> (N, *size, C).
 
     Window i of n along an axis of length S is floor(i S / n), ..., ceil((i + 1) S / n) - 1; None keeps an axis.
@@ -307,7 +309,7 @@ def adaptive_avg_pool(x: Any, size: Any, /, *, layout: str = "channels_last") ->
     return _given(_F.adaptive_mean(x, size=size), layout)
 
 
-def adaptive_max_pool(x: Any, size: Any, /, *, layout: str = "channels_last") -> Tensor:
+def adaptive_max_pool(x: Any, size: int | Sequence[int | None] | None, /, *, layout: str = "channels_last") -> Tensor:
     """The largest over `size` windows along each spatial axis, that cover it evenly, (N, *S, C) -> (N, *size, C)."""
     x, size, even = _adaptive("adaptive_max_pool", x, size, layout)
     if even:
@@ -318,13 +320,13 @@ def adaptive_max_pool(x: Any, size: Any, /, *, layout: str = "channels_last") ->
 # -- pixels ----------------------------------------------------------------------------------------------------
 def pixel_shuffle(x: Any, factor: int, /, *, layout: str = "channels_last") -> Tensor:
     """Channels laid out as pixels, (N, H, W, C r r) -> (N, H r, W r, C), with r the factor; channel outermost."""
-    x = _image("pixel_shuffle", x, layout, 2)
+    x = _image("pixel_shuffle", x, layout)
     return _given(_F.pixel_shuffle(x, factor=factor), layout)
 
 
 def pixel_unshuffle(x: Any, factor: int, /, *, layout: str = "channels_last") -> Tensor:
     """Pixels laid out as channels: the inverse of `pixel_shuffle`, (N, H r, W r, C) -> (N, H, W, C r r)."""
-    x = _image("pixel_unshuffle", x, layout, 2)
+    x = _image("pixel_unshuffle", x, layout)
     return _given(_F.pixel_unshuffle(x, factor=factor), layout)
 
 
