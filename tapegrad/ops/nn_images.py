@@ -303,18 +303,18 @@ def adaptive_avg_pool(x: Any, size: int | Sequence[int | None] | None, /, *, lay
 
     Window i of n along an axis of length S is floor(i S / n), ..., ceil((i + 1) S / n) - 1; None keeps an axis.
     """
-    x, size, even = _adaptive("adaptive_avg_pool", x, size, layout)
+    x, sizes, even = _adaptive("adaptive_avg_pool", x, size, layout)
     if even:
-        return _given(avg_pool(x, tuple(n // k for n, k in zip(x.shape[1:-1], size, strict=True))), layout)
-    return _given(_F.adaptive_mean(x, size=size), layout)
+        return _given(avg_pool(x, tuple(n // k for n, k in zip(x.shape[1:-1], sizes, strict=True))), layout)
+    return _given(_F.adaptive_mean(x, size=sizes), layout)
 
 
 def adaptive_max_pool(x: Any, size: int | Sequence[int | None] | None, /, *, layout: str = "channels_last") -> Tensor:
     """The largest over `size` windows along each spatial axis, that cover it evenly, (N, *S, C) -> (N, *size, C)."""
-    x, size, even = _adaptive("adaptive_max_pool", x, size, layout)
+    x, sizes, even = _adaptive("adaptive_max_pool", x, size, layout)
     if even:
-        return _given(max_pool(x, tuple(n // k for n, k in zip(x.shape[1:-1], size, strict=True))), layout)
-    return _given(_F.adaptive_max(x, size=size), layout)
+        return _given(max_pool(x, tuple(n // k for n, k in zip(x.shape[1:-1], sizes, strict=True))), layout)
+    return _given(_F.adaptive_max(x, size=sizes), layout)
 
 
 # -- pixels ----------------------------------------------------------------------------------------------------
