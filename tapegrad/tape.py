@@ -9,6 +9,7 @@ import numpy as np
 
 from tapegrad.core import recorder as rec
 from tapegrad.core.engine import sweep
+from tapegrad.core.node import WATCH, make_node
 from tapegrad.core.recorder import EMPTY, Recorder, state
 from tapegrad.core.tensor import WRAPPERS, Tensor, linked, tensor
 from tapegrad.dtypes import is_inexact
@@ -216,7 +217,8 @@ class GradientTape:
                     g = F.cast(g, y.dtype)
             node = rec.root(y.node, self._recorder)
             if node is None and any(y is x for x in sources):  # the gradient of a tensor for itself, watched or not
-                node = rec.watch(y, frozenset([self._recorder]))
+                alone = rec.group(frozenset([self._recorder]))
+                node = _seeded(y, seeds) or make_node(WATCH, None, None, None, None, alone)
             if node is not None:
                 seeds.append((node, y, g))
         return seeds
@@ -227,7 +229,8 @@ class GradientTape:
         consume = not self._persistent
         paused = rec.pause([recorder]) if consume and recorder.entered else None
         try:
-            found = self._run(seeds, [rec.origin(x.node, recorder) if x is not None else None for x in sources])
+            nodes = [None if x is None else rec.origin(x.node, recorder) or _seeded(x, seeds) for x in sources]
+            found = self._run(seeds, nodes)
         except BaseException:
             if paused:
                 rec.resume(paused)
@@ -253,6 +256,11 @@ class GradientTape:
             consumed = None if self._persistent else recorder.groups.get(frozenset([recorder]))
             found = sweep(started, nodes, recorder, recorded=False, consumed=consumed)
         return [g if g is None else WRAPPERS.get(type(g), tensor)(g) for g in found]
+
+
+def _seeded(x: Any, seeds: Any) -> Node | None:
+    """The node of a tensor among the targets, where it has none that the tape knows."""
+    return next((node for node, y, _ in seeds if y is x), None)
 
 
 def _warn(text: str, *args: object) -> None:

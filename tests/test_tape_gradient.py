@@ -316,3 +316,12 @@ def test_a_slice_and_the_whole_share_no_buffer() -> None:
     assert gh.tolist() == [11, 12, 11, 11]
     assert gx.tolist() == [16.5, 18, 16.5, 16.5]
     assert seed.tolist() == [10] * 4
+
+
+def test_asking_for_the_gradient_of_a_tensor_for_itself_does_not_watch_it() -> None:
+    x = tg.asarray(1.5)
+    with tg.GradientTape(persistent=True) as tape:
+        assert float(tape.gradient([x, x], x)) == 2
+        y = x * x
+    assert tape.gradient(y, x) is None
+    assert x.node is None
