@@ -245,7 +245,7 @@ hardsigmoid.partials(x=lambda F, x: _inside(F, x, -3, 3) / 6)
 
 @elementwise(real=True, kinks=(-3.0, 3.0), public=False)
 def hardswish(xp: Any, x: Any, /) -> Any:
-    """x hardsigmoid(x); at both bounds the derivative is that from within.
+    """x hardsigmoid(x); at both bounds the derivative is that from outside.
 
     A. Howard et al., "Searching for MobileNetV3", 2019, section 5.2.
     """
@@ -253,7 +253,7 @@ def hardswish(xp: Any, x: Any, /) -> Any:
 
 
 hardswish.partials(
-    x=lambda F, x: F.where(x > 3, F.ones(x.shape, dtype=x.dtype), F.where(x < -3, 0, x / 3 + 0.5))
+    x=lambda F, x: F.where(x >= 3, F.ones(x.shape, dtype=x.dtype), F.where(x <= -3, 0, x / 3 + 0.5))
 )
 
 

@@ -109,7 +109,7 @@ def _conv_transpose(
     places, c = x.shape[1:-1], x.shape[-1]
     n = len(places)
     kernel = _kernel(op, kernel, n)
-    *window, _, o = kernel.shape
+    *window, inner, o = kernel.shape
     stride, dilation = (_windows.numbers(op, k, v, n) for k, v in (("stride", stride), ("dilation", dilation)))
     more = _windows.numbers(op, "output_padding", output_padding, n, least=0)
     spread = tuple(d * (k - 1) + 1 for k, d in zip(window, dilation, strict=True))
@@ -120,7 +120,7 @@ def _conv_transpose(
     else:
         padding = _windows.pairs(op, padding, places, tuple(window), stride, dilation)
         size = tuple(
-            max(p - 1, 0) * s + k - lo - hi + a
+            (p - 1) * s + k - lo - hi + a
             for p, s, k, (lo, hi), a in zip(places, stride, spread, padding, more, strict=True)
         )
     if not isinstance(groups, int) or groups < 1 or o != c or o % groups:
@@ -131,9 +131,16 @@ def _conv_transpose(
         raise ShapeError(
             f"{op}(x, kernel): expected output_padding below stride or dilation, and a size >= 0, got {more} and {size}"
         )
+    if 0 in places:
+        raise ShapeError(f"{op}(x, kernel): expected spatial axes that are not empty, got shape {x.shape}")
+    # Beyond stride - 1 nothing is added to: a convolution would have another place there.
+    reached = tuple(n - max(a - s + 1, 0) for n, a, s in zip(size, more, stride, strict=True))
     found = _F.conv_input_grad(
-        x, kernel, size=size, stride=stride, padding=padding, dilation=dilation, groups=groups
+        x, kernel, size=reached, stride=stride, padding=padding, dilation=dilation, groups=groups
     )
+    if reached != size:
+        index = (slice(None), *(slice(n) for n in reached))
+        found = _F.put_add(found, index, (x.shape[0], *size, inner * groups))
     return _given(found, layout)
 
 

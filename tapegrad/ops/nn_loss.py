@@ -185,7 +185,9 @@ def soft_cross_entropy(
     if weight is not None:
         behind = len(x.shape) - 1 - axis % len(x.shape)
         target = target * F.reshape(weight, (*weight.shape, *(1,) * behind))
-    return reduced(F, -F.sum(F.mul_zero(target, F.log_softmax(x, axis=axis)), axis=axis), reduction)
+    logp = F.log_softmax(x, axis=axis)
+    logp = F.where((target == 0) & (logp == -math.inf), 0, logp)  # what cannot be and is not asked for costs nothing
+    return reduced(F, -F.sum(target * logp, axis=axis), reduction)
 
 
 # -- probabilities ---------------------------------------------------------------------------------------------
@@ -230,11 +232,14 @@ def _divergence(draw: Any) -> Any:
 
 @composite(real=True, laws=_divergence, public=False)
 def kl_div_loss(F: Any, x: Any, target: Any, /, *, log_target: bool = False, reduction: str = "mean") -> Any:
-    """target (log(target) - x) for log-probabilities `x`; `target` is a logarithm too with `log_target`.
+    """target (log(target) - x) for log-probabilities `x`, 0 at target 0; `target` is a logarithm too with `log_target`.
 
     Reduction "batchmean" gives the divergence as it is defined: the sum over the length of the first axis.
     """
-    loss = F.exp(target) * (target - x) if log_target else F.mul_zero(target, F.log(target)) - target * x
+    if log_target:
+        loss = F.exp(target) * (target - x)
+    else:
+        loss = target * (F.log(F.where(target == 0, 1, target)) - x)
     if reduction == "batchmean":
         return F.sum(loss) / x.shape[0]
     return reduced(F, loss, reduction)

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import tapegrad as tg
+from tapegrad.errors import TapegradError
+from tests.nn import reference
+
+
+@st.composite
+def convolutions(draw: Any, rank: int | None = None) -> Any:
+    """An image, a kernel, and parameters that fit them."""
+    rank = draw(st.integers(1, 3)) if rank is None else rank
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    each = lambda low, high: tuple(draw(st.integers(low, high)) for _ in range(rank))  # noqa: E731
+    window, stride, dilation, padding = each(1, 3), each(1, 3), each(1, 2), each(0, 2)
+    groups = draw(st.sampled_from([1, 1, 2, 3]))
+    inner, outer = draw(st.integers(1, 2)), groups * draw(st.integers(1, 2))
+    extra = each(0, 3)
+    size = tuple(max(d * (k - 1) + 1 + e - 2 * p, 1) for k, d, e, p in zip(window, dilation, extra, padding, strict=True))
+    x = rng.standard_normal((draw(st.integers(0, 3)), *size, inner * groups))
+    kernel = rng.standard_normal((*window, inner, outer))
+    return x, kernel, {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+
+
+def gradients(f: Any, *arrays: Any) -> tuple[Any, list[Any]]:
+    tensors = [tg.asarray(a) for a in arrays]
+    with tg.GradientTape() as tape:
+        tape.watch(tensors)
+        y = f(*tensors)
+    g = np.cos(np.arange(y.size)).reshape(y.shape)
+    return y.numpy(), [c.numpy() for c in tape.gradient(y, tensors, output_gradients=tg.asarray(g))]
+
+
+@given(convolutions())
+def test_a_convolution_is_a_sum_of_products_over_windows(case: Any) -> None:
+    x, kernel, params = case
+    pairs = [(p, p) for p in params["padding"]]
+    expected = reference.conv(x, kernel, params["stride"], pairs, params["dilation"], params["groups"])
+    np.testing.assert_allclose(tg.nn.conv(x, kernel, **params).numpy(), expected, atol=1e-12)
+
+
+@pytest.mark.interop("torch")
+@settings(max_examples=40)
+@given(convolutions())
+def test_values_and_gradients_are_those_of_torch(case: Any) -> None:
+    import torch
+
+    x, kernel, params = case
+    rank = x.ndim - 2
+    y, (gx, gk) = gradients(lambda x, k: tg.nn.conv(x, k, **params), x, kernel)
+    first, last = (0, rank + 1, *range(1, rank + 1)), (0, *range(2, rank + 2), 1)
+    a = torch.tensor(x.transpose(first).copy(), requires_grad=True)
+    order = (rank + 1, rank, *range(rank))
+    b = torch.tensor(kernel.transpose(order).copy(), requires_grad=True)
+    z = getattr(torch.nn.functional, f"conv{rank}d")(a, b, **params)
+    np.testing.assert_allclose(y, z.detach().numpy().transpose(last), atol=1e-10)
+    z.backward(torch.tensor(np.cos(np.arange(y.size)).reshape(y.shape).transpose(first).copy()))
+    np.testing.assert_allclose(gx, a.grad.numpy().transpose(last), atol=1e-10)
+    np.testing.assert_allclose(gk, b.grad.numpy().transpose(*range(2, rank + 2), 1, 0), atol=1e-10)
+
+
+@pytest.mark.interop("torch")
+@settings(max_examples=40)
+@given(convolutions(), st.data())
+def test_the_transpose_is_that_of_torch(case: Any, data: Any) -> None:
+    import torch
+
+    image, kernel, params = case
+    rank = kernel.ndim - 2
+    x = np.random.default_rng(0).standard_normal((2, *image.shape[1:-1], kernel.shape[-1]))
+    most = [max(s, d) - 1 for s, d in zip(params["stride"], params["dilation"], strict=True)]
+    more = tuple(data.draw(st.integers(0, m)) for m in most)
+    size = [
+        (n - 1) * s - 2 * p + d * (k - 1) + 1 + m
+        for n, s, p, d, k, m in zip(
+            x.shape[1:-1], params["stride"], params["padding"], params["dilation"], kernel.shape[:rank], more, strict=True
+        )
+    ]
+    assume(min(size) >= 1)  # torch has no empty images
+    y, (gx, gk) = gradients(lambda x, k: tg.nn.conv_transpose(x, k, output_padding=more, **params), x, kernel)
+    a = torch.tensor(np.moveaxis(x, -1, 1).copy(), requires_grad=True)
+    b = torch.tensor(kernel.transpose(rank + 1, rank, *range(rank)).copy(), requires_grad=True)
+    z = getattr(torch.nn.functional, f"conv_transpose{rank}d")(a, b, output_padding=more, **params)
+    np.testing.assert_allclose(y, np.moveaxis(z.detach().numpy(), 1, -1), atol=1e-10)
+    g = np.cos(np.arange(y.size)).reshape(y.shape)
+    z.backward(torch.tensor(np.moveaxis(g, -1, 1).copy()))
+    np.testing.assert_allclose(gx, np.moveaxis(a.grad.numpy(), 1, -1), atol=1e-10)
+    np.testing.assert_allclose(gk, b.grad.numpy().transpose(*range(2, rank + 2), 1, 0), atol=1e-10)
+
+
+@given(convolutions())
+def test_the_transpose_is_the_adjoint(case: Any) -> None:
+    x, kernel, params = case
+    y = tg.nn.conv(x, kernel, **params)
+    v = np.random.default_rng(1).standard_normal(y.shape)
+    back = gradients(lambda x: tg.sum(tg.nn.conv(x, kernel, **params) * v), x)[1][0]
+    assert np.vdot(y.numpy(), v) == pytest.approx(np.vdot(x, back), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize(("size", "stride", "expected"), [(5, 1, 5), (5, 2, 3), (6, 2, 3), (4, 3, 2)])
+def test_same_padding_gives_as_many_places_as_steps(size: int, stride: int, expected: int) -> None:
+    y = tg.nn.conv1d(np.ones((1, size, 1)), np.ones((3, 1, 1)), stride=stride, padding="same")
+    assert y.shape == (1, expected, 1)
+
+
+def test_same_padding_puts_what_is_odd_behind() -> None:
+    y = tg.nn.conv1d(np.array([1.0, 2, 3]).reshape(1, 3, 1), np.array([1.0, 10]).reshape(2, 1, 1), padding="same")
+    assert y.numpy().ravel().tolist() == [21, 32, 3]
+
+
+def test_channels_first_is_the_same_with_axes_moved() -> None:
+    x, kernel = np.random.default_rng(0).standard_normal((2, 3, 5, 4)), np.ones((2, 2, 3, 2))
+    found = tg.nn.conv2d(x, kernel, layout="channels_first").numpy()
+    expected = tg.nn.conv2d(np.moveaxis(x, 1, -1), kernel).numpy()
+    np.testing.assert_allclose(found, np.moveaxis(expected, -1, 1), atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 40])
+def test_images_of_many_parts_are_the_same_as_one_by_one(n: int) -> None:
+    rng = np.random.default_rng(0)
+    x, kernel = rng.standard_normal((n, 40, 40, 3)), rng.standard_normal((3, 3, 3, 4))
+    whole, (gx, gk) = gradients(lambda x, k: tg.nn.conv2d(x, k, padding=1, stride=2), x, kernel)
+    single = tg.nn.conv2d(x[-1:], kernel, padding=1, stride=2).numpy()
+    np.testing.assert_allclose(whole[-1:], single, atol=1e-12)
+    g = np.cos(np.arange(whole.size)).reshape(whole.shape)
+    assert np.vdot(whole, g) == pytest.approx(np.vdot(kernel, gk))
+    assert np.vdot(whole, g) == pytest.approx(np.vdot(x, gx))
+
+
+def test_half_precision_is_added_up_in_single() -> None:
+    x = np.full((1, 5000, 1), 0.1, np.float16)
+    y = tg.nn.conv1d(x, np.ones((5000, 1, 1), np.float16))
+    assert y.dtype == np.float16
+    assert y.item() == pytest.approx(500, rel=1e-3)
+
+
+def test_a_batch_of_kernels_or_images_is_that_of_single_ones() -> None:
+    rng = np.random.default_rng(0)
+    x, kernel = rng.standard_normal((2, 5, 4)), rng.standard_normal((3, 2, 4))
+    t = tg.asarray(kernel)
+    with tg.GradientTape() as tape:
+        tape.watch(t)
+        y = tg.nn.conv(x, t, groups=2)
+    rows = tape.jacobian(y, t).numpy()
+    for i, index in enumerate(np.ndindex(*y.shape)):
+        one = np.zeros(y.shape)
+        one[index] = 1
+        with tg.GradientTape() as tape:
+            tape.watch(t)
+            y = tg.nn.conv(x, t, groups=2)
+        found = tape.gradient(y, t, output_gradients=tg.asarray(one))
+        np.testing.assert_allclose(rows[index], found.numpy(), atol=1e-12, err_msg=str(i))
+
+
+@pytest.mark.parametrize(
+    ("x", "kernel", "params", "text"),
+    [
+        ((2, 5), (3, 1, 1), {}, "expected images"),
+        ((2, 5, 3), (3, 1, 1), {}, r"kernel.shape\[-2\] \* groups == x.shape\[-1\]"),
+        ((2, 5, 3), (3, 3), {}, "expected a kernel"),
+        ((2, 2, 1), (3, 1, 1), {}, "no larger than the padded input"),
+        ((2, 5, 1), (3, 1, 1), {"stride": 0}, "stride >= 1"),
+        ((2, 5, 1), (3, 1, 1), {"padding": -1}, "padding as an integer >= 0"),
+        ((2, 5, 1), (3, 1, 1), {"padding": "full"}, "padding as an integer >= 0"),
+        ((2, 5, 1), (3, 1, 1), {"layout": "NHWC"}, "layout is"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_words(x: Any, kernel: Any, params: Any, text: str) -> None:
+    with pytest.raises(TapegradError, match=text):
+        tg.nn.conv(np.ones(x), np.ones(kernel), **params)
