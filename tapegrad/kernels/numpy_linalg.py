@@ -136,7 +136,7 @@ def _pair(a: Any, b: Any, plan: Any) -> Any:
     rows, columns = s1[batch : batch + left], s2[batch + inner :]
     shape = (*s1[:batch], *rows, *columns)
     if not inner:  # no sums: a product of elements
-        y = np.multiply(a.reshape(*s1, *(1,) * len(columns)), b.reshape(*s2[:batch], *(1,) * left, *columns))
+        y = np.multiply(a.reshape((*s1, *(1,) * len(columns))), b.reshape((*s2[:batch], *(1,) * left, *columns)))
     else:
         k = _size(s1[batch + left :])
         y = np.matmul(
@@ -270,7 +270,8 @@ def _inverted(x: Any) -> Any:
         d = np.linalg.det(x)
         condition = np.abs(x).sum(-1).max(-1, initial=0) * np.abs(y).sum(-1).max(-1, initial=0)
         good = condition < np.finfo(x.dtype).eps ** -0.5
-        return (y, np.asarray(d)[..., None, None]) if (good & np.isfinite(d) & (d != 0)).all() else None
+        normal = np.isfinite(d) & (np.abs(d) > np.finfo(x.dtype).tiny)
+        return (y, np.asarray(d)[..., None, None]) if (good & normal).all() else None
 
 
 def _rotations(x: Any) -> Any:

@@ -244,8 +244,10 @@ def sinc(x: Any) -> Any:
 
 def _sine(x: Any, quarter: int) -> Any:
     """sin(pi (x + quarter / 2)), exact where x is large."""
-    r = np.pi * (x - 2 * np.round(x.real / 2))
-    return (np.sin(r), np.cos(r), -np.sin(r), -np.cos(r))[quarter % 4]
+    whole = np.round(x.real)
+    r = np.pi * (x - whole)
+    sign = 1 - 2 * ((whole + quarter // 2) % 2)
+    return sign * (np.cos(r) if quarter % 2 else np.sin(r))
 
 
 @_by_integer
