@@ -10,8 +10,8 @@ import tapegrad as tg
 RNG = np.random.default_rng(11)
 
 
-def matrix_of_rank(n, rank, complex=False):
-    parts = [RNG.standard_normal(s) + (1j * RNG.standard_normal(s) if complex else 0) for s in ((n, rank), (rank, n))]
+def matrix_of_rank(n, rank, is_complex=False):
+    parts = [RNG.standard_normal(s) + (1j * RNG.standard_normal(s) if is_complex else 0) for s in ((n, rank), (rank, n))]
     return parts[0] @ parts[1]
 
 
@@ -58,9 +58,9 @@ def test_every_derivative_at_every_rank(n, order):
         assert found == pytest.approx(expected.real, rel=1e-9, abs=1e-10)
 
 
-@pytest.mark.parametrize("complex", [False, True])
-def test_the_gradient_of_a_singular_matrix_is_its_adjugate(complex):
-    x = matrix_of_rank(4, 3, complex)
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_the_gradient_of_a_singular_matrix_is_its_adjugate(is_complex):
+    x = matrix_of_rank(4, 3, is_complex)
     minors = np.array([
         [(-1) ** (i + j) * np.linalg.det(np.delete(np.delete(x, i, 0), j, 1)) for j in range(4)] for i in range(4)
     ])
@@ -136,7 +136,7 @@ def test_neither_sign_nor_logarithm_overflows():
 
 
 def test_the_phase_of_a_complex_determinant_has_its_gradient():
-    x, e = matrix_of_rank(3, 3, complex=True), matrix_of_rank(3, 3, complex=True)
+    x, e = matrix_of_rank(3, 3, is_complex=True), matrix_of_rank(3, 3, is_complex=True)
     t = tg.asarray(x)
     with tg.GradientTape() as tape:
         tape.watch(t)

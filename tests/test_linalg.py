@@ -30,16 +30,16 @@ def _recorded_gradient(f, xs):
 def _weighted(ys):
     ys = ys if isinstance(ys, tuple | list) else [ys]
     total = 0.0
-    for y in ys:
-        y = tg.real(y) if y.dtype.kind == "c" else y
+    for v in ys:
+        y = tg.real(v) if v.dtype.kind == "c" else v
         w = np.cos(np.arange(y.size, dtype=y.dtype)).reshape(y.shape)
         total = tg.sum(y * w) + total
     return total
 
 
-def matrix(*shape, complex=False):
+def matrix(*shape, is_complex=False):
     x = RNG.standard_normal(shape)
-    return x + 1j * RNG.standard_normal(shape) if complex else x
+    return x + 1j * RNG.standard_normal(shape) if is_complex else x
 
 
 def positive(n):
@@ -69,7 +69,7 @@ SQUARE = matrix(2, 3, 3)
         ("matrix_power", (SQUARE, -3), {}),
         ("outer", (matrix(3), matrix(2)), {}),
         ("cross", (matrix(3, 2), matrix(3, 1)), {"axis": -2}),
-        ("vecdot", (matrix(2, 3, complex=True), matrix(3, complex=True)), {}),
+        ("vecdot", (matrix(2, 3, is_complex=True), matrix(3, is_complex=True)), {}),
         ("tensordot", (matrix(2, 3, 4), matrix(4, 3)), {"axes": ((1, 2), (1, 0))}),
         ("trace", (SQUARE,), {"offset": 1}),
         ("diagonal", (SQUARE,), {"offset": -1}),
@@ -95,26 +95,26 @@ def test_results_have_names_recorded_or_not(name, fields):
         assert getattr(tg.linalg, name)(x)._fields == fields
 
 
-@pytest.mark.parametrize("ord", [2, 1, 0, 3, 0.5, -1, -2, math.inf, -math.inf])
+@pytest.mark.parametrize("kind", [2, 1, 0, 3, 0.5, -1, -2, math.inf, -math.inf])
 @pytest.mark.parametrize("axis", [None, 0, (0, 1)])
-def test_vector_norms_are_those_of_numpy(ord, axis):
-    x = matrix(3, 4, complex=True)
-    expected = np.linalg.vector_norm(x, axis=axis, ord=ord, keepdims=True)
-    found = tg.linalg.vector_norm(x, axis=axis, ord=ord, keepdims=True)
+def test_vector_norms_are_those_of_numpy(kind, axis):
+    x = matrix(3, 4, is_complex=True)
+    expected = np.linalg.vector_norm(x, axis=axis, ord=kind, keepdims=True)
+    found = tg.linalg.vector_norm(x, axis=axis, ord=kind, keepdims=True)
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-13)
 
 
-@pytest.mark.parametrize("ord", ["fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf])
-def test_matrix_norms_are_those_of_numpy(ord):
+@pytest.mark.parametrize("kind", ["fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf])
+def test_matrix_norms_are_those_of_numpy(kind):
     x = matrix(2, 3, 4)
-    np.testing.assert_allclose(tg.linalg.matrix_norm(x, ord=ord).numpy(), np.linalg.matrix_norm(x, ord=ord), rtol=1e-13)
+    np.testing.assert_allclose(tg.linalg.matrix_norm(x, ord=kind).numpy(), np.linalg.matrix_norm(x, ord=kind), rtol=1e-13)
 
 
-@pytest.mark.parametrize("ord", [2, 3, 0.5])
-def test_norms_neither_overflow_nor_vanish(ord):
+@pytest.mark.parametrize("kind", [2, 3, 0.5])
+def test_norms_neither_overflow_nor_vanish(kind):
     for scale in (1e200, 1e-200):
-        found = float(tg.linalg.vector_norm(np.array([3.0, 4.0]) * scale, ord=ord))
-        assert found == pytest.approx(float(np.linalg.vector_norm([3.0, 4.0], ord=ord)) * scale, rel=1e-13)
+        found = float(tg.linalg.vector_norm(np.array([3.0, 4.0]) * scale, ord=kind))
+        assert found == pytest.approx(float(np.linalg.vector_norm([3.0, 4.0], ord=kind)) * scale, rel=1e-13)
 
 
 @pytest.mark.parametrize("lower", [False, True])
@@ -142,9 +142,9 @@ def test_lstsq_is_the_solution_of_smallest_norm():
         np.testing.assert_allclose(tg.linalg.lstsq(a, b).numpy(), np.linalg.lstsq(a, b)[0], rtol=1e-11)
 
 
-@pytest.mark.parametrize("complex", [False, True])
-def test_eig_gives_what_it_should(complex):
-    x = matrix(4, 4, complex=complex)
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_eig_gives_what_it_should(is_complex):
+    x = matrix(4, 4, is_complex=is_complex)
     w, v = (a.numpy() for a in tg.linalg.eig(x))
     assert w.dtype == v.dtype == np.complex128
     np.testing.assert_allclose(x @ v, v * w, atol=1e-12)
@@ -158,8 +158,8 @@ def torch_gradient(f, *xs, order=1):
     def weighted(ys):
         ys = ys if isinstance(ys, tuple | list) else [ys]
         total = 0.0
-        for y in ys:
-            y = torch.real(y) if y.is_complex() else y
+        for v in ys:
+            y = torch.real(v) if v.is_complex() else v
             w = torch.cos(torch.arange(y.numel(), dtype=y.dtype)).reshape(y.shape)
             total = (y * w).sum() + total
         return total
@@ -205,9 +205,9 @@ def test_gradients_are_those_of_pytorch(ours, theirs, xs, order):
 
 @pytest.mark.interop("torch")
 @pytest.mark.parametrize("shape", [(4, 2), (3, 3), (2, 4)])
-@pytest.mark.parametrize("complex", [False, True])
-def test_qr_gradients_are_those_of_pytorch(shape, complex):
-    x = matrix(*shape, complex=complex)
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_qr_gradients_are_those_of_pytorch(shape, is_complex):
+    x = matrix(*shape, is_complex=is_complex)
     weights = [np.cos(np.arange(v.size)).reshape(v.shape) for v in np.linalg.qr(x)]
 
     def f(q, r):  # what does not depend on signs
@@ -248,10 +248,10 @@ def test_the_projection_on_a_group_of_equal_eigenvalues_has_its_gradient():
     assert np.sum(gradient(f, x)[0] * e) == pytest.approx(difference, rel=1e-7)
 
 
-@pytest.mark.parametrize("complex", [False, True])
+@pytest.mark.parametrize("is_complex", [False, True])
 @pytest.mark.parametrize("order", [1, 2])
-def test_eigenvectors_of_equal_eigenvalues_have_a_finite_gradient(complex, order):
-    x = 2 * np.eye(3, dtype=np.complex128 if complex else np.float64)
+def test_eigenvectors_of_equal_eigenvalues_have_a_finite_gradient(is_complex, order):
+    x = 2 * np.eye(3, dtype=np.complex128 if is_complex else np.float64)
     f = lambda x: tg.abs(tg.linalg.eigh(x)[1] + 0.5)  # noqa: E731
     assert np.isfinite(gradient(f, x, order=order)[0]).all()
 
@@ -298,26 +298,26 @@ def test_pinv_has_the_gradient_of_its_rank():
 
 
 # -- norms at zero -------------------------------------------------------------------------------------
-@pytest.mark.parametrize("ord", [2, 1, 3, 1.5, 0.5, math.inf])
-def test_vector_norms_at_zero_have_the_gradient_zero_and_a_finite_second_one(ord):
-    f = lambda x: tg.linalg.vector_norm(x, ord=ord)  # noqa: E731
+@pytest.mark.parametrize("kind", [2, 1, 3, 1.5, 0.5, math.inf])
+def test_vector_norms_at_zero_have_the_gradient_zero_and_a_finite_second_one(kind):
+    f = lambda x: tg.linalg.vector_norm(x, ord=kind)  # noqa: E731
     assert (gradient(f, np.zeros(3))[0] == 0).all()
     assert np.isfinite(gradient(f, np.zeros(3), order=2)[0]).all()
 
 
-@pytest.mark.parametrize("ord", ["fro", "nuc", 2, -2, 1, -1, math.inf, -math.inf])
-def test_matrix_norms_at_zero_have_the_gradient_zero(ord):
-    assert (gradient(lambda x: tg.linalg.matrix_norm(x, ord=ord), np.zeros((3, 2)))[0] == 0).all()
+@pytest.mark.parametrize("kind", ["fro", "nuc", 2, -2, 1, -1, math.inf, -math.inf])
+def test_matrix_norms_at_zero_have_the_gradient_zero(kind):
+    assert (gradient(lambda x: tg.linalg.matrix_norm(x, ord=kind), np.zeros((3, 2)))[0] == 0).all()
 
 
 def test_norms_with_zeros_among_the_elements():
-    for x, ord, expected in (
+    for x, kind, expected in (
         ([0.0, 2.0], 1, [0.0, 1.0]),
         ([2.0, -2.0, 1.0], math.inf, [0.5, -0.5, 0.0]),
         ([0.0, 2.0], 3, [0.0, 1.0]),
         ([0.0, 2.0], 0.5, [0.0, 1.0]),
     ):
-        found = gradient(lambda x, ord=ord: tg.linalg.vector_norm(x, ord=ord), np.array(x))[0]
+        found = gradient(lambda x, kind=kind: tg.linalg.vector_norm(x, ord=kind), np.array(x))[0]
         np.testing.assert_allclose(found, expected, rtol=1e-14)
 
 

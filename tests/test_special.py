@@ -172,7 +172,8 @@ def test_the_derivatives_of_betaln_do_not_cancel(a, b):
 
 HIGHER = {
     "erf": mp.erf, "erfcx": _erfcx, "log_ndtr": lambda x: mp.log(_ndtr(x)), "gammaln": mp.loggamma, "gamma": mp.gamma,
-    "i0": lambda x: mp.besseli(0, x), "i1": lambda x: mp.besseli(1, x), "sinc": mp.sincpi, "ndtri": lambda x: mp.sqrt(2) * mp.erfinv(2 * x - 1),
+    "i0": lambda x: mp.besseli(0, x), "i1": lambda x: mp.besseli(1, x), "sinc": mp.sincpi,
+    "ndtri": lambda x: mp.sqrt(2) * mp.erfinv(2 * x - 1),
     "i0e": lambda x: mp.exp(-x) * mp.besseli(0, x), "i1e": lambda x: mp.exp(-x) * mp.besseli(1, x), "digamma": mp.digamma,
     "expit": lambda x: 1 / (1 + mp.exp(-x)), "erfinv": mp.erfinv, "logit": lambda x: mp.log(x / (1 - x)),
 }
