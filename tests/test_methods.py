@@ -52,7 +52,7 @@ def test_length_and_iteration_are_over_the_first_axis() -> None:
 
 def test_hashes_are_by_identity() -> None:
     x, y = tg.asarray([1.5]), tg.asarray([1.5])
-    assert len({x: 1, y: 2, x: 3}) == 2
+    assert len({x, y, tg.asarray(x)}) == 2
 
 
 def test_comparison_with_none_is_by_identity_and_with_numbers_by_element() -> None:
@@ -67,7 +67,7 @@ def test_comparison_with_none_is_by_identity_and_with_numbers_by_element() -> No
 def test_comparison_chains_take_scalars_only() -> None:
     assert 1 < tg.asarray(1.5) < 2
     assert not 1 < tg.asarray(2.5) < 2
-    with pytest.raises(ShapeError, match="tapegrad.all"):
+    with pytest.raises(ShapeError, match=r"tapegrad.all"):
         assert 1 < tg.asarray([1.5, 2.5]) < 2
 
 

@@ -137,7 +137,7 @@ def test_a_decorated_generator_gives_its_return_value_and_its_errors(x: tg.Tenso
         yield 1
         if fails:
             raise KeyError("inside")
-        return 5  # noqa: B901
+        return 5
 
     def outer() -> Iterator[int]:
         result = yield from body(False)
@@ -249,13 +249,17 @@ def test_contexts_may_be_left_in_any_order(x: tg.Tensor) -> None:
 
 
 def test_an_exception_out_of_many_contexts_leaves_none_of_them_recording(x: tg.Tensor) -> None:
-    with pytest.raises(KeyboardInterrupt), ExitStack() as stack:
-        tapes = [stack.enter_context(tg.GradientTape(persistent=True)) for _ in range(3)]
-        stack.enter_context(tapes[1].stop_recording())
-        stack.enter_context(tg.no_grad())
-        stack.enter_context(tg.ForwardAccumulator(x, tg.asarray(1.0)))
-        stack.enter_context(tg.GradientTape())
-        raise KeyboardInterrupt
+    def interrupted() -> None:
+        with ExitStack() as stack:
+            tapes = [stack.enter_context(tg.GradientTape(persistent=True)) for _ in range(3)]
+            stack.enter_context(tapes[1].stop_recording())
+            stack.enter_context(tg.no_grad())
+            stack.enter_context(tg.ForwardAccumulator(x, tg.asarray(1.0)))
+            stack.enter_context(tg.GradientTape())
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert state.active is EMPTY
 
 

@@ -10,7 +10,7 @@ import pytest
 import tapegrad as tg
 from tapegrad.errors import ArgumentError, DTypeError, ShapeError
 
-Pair = namedtuple("Pair", "first second")  # noqa: PYI024  a plain one, as users write it
+Pair = namedtuple("Pair", "first second")  # a plain one, as users write it
 
 
 @pytest.fixture

@@ -143,10 +143,9 @@ def test_recording_for_one_tape_while_another_is_paused_hides_nothing() -> None:
                 z = v * x
             assert [float(g) for g in inner.gradient(z, [v, x])] == [2, 3]
         y = y + v * v * x
-        with tg.no_grad():
-            with tg.GradientTape() as inner:
-                inner.watch(x)
-                z = v * x
+        with tg.no_grad(), tg.GradientTape() as inner:
+            inner.watch(x)
+            z = v * x
         y = y + v * x
     for _ in range(2):
         assert [float(g) for g in outer.gradient(y, [v, x])] == [26, 21]

@@ -99,7 +99,7 @@ def test_a_doubling_chain_is_linear_in_time(probe: Probe) -> None:
     with tg.GradientTape() as tape:
         tape.watch(x)
         y = x
-        for k in range(200):
+        for _ in range(200):
             y = y + y
     assert float(tape.gradient(y, x)) == 2.0**200
 
@@ -283,3 +283,53 @@ def test_an_output_that_nothing_depends_on_counts_as_zero() -> None:
     assert tape.gradient(y, x).tolist() == [0, 0, 4, 6, 0, 0]
     assert tape.gradient([first, y, third], x).tolist() == [1, 1, 4, 6, 1, 1]
     assert tape.gradient(third, [first, x])[0] is None
+
+
+def test_what_a_rule_gives_and_keeps_is_not_changed_afterwards() -> None:
+    kept: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def keep(c: np.ndarray) -> np.ndarray:
+        kept.append((c, c.copy()))
+        return c
+
+    def given(xp: Any, x: Any, /, *, how: str) -> Any:
+        """The array itself."""
+        return x * 1
+
+    def pull(F: Any, g: Any, how: str) -> Any:
+        if how == "whole":
+            return keep(g * 1)
+        if how == "view":
+            return keep(np.concatenate([g, g]))[: len(g)]
+        return np.broadcast_to(keep(np.sum(g) / 4), g.shape)
+
+    op = tg.linear(laws=_WHY, public=False)(given)
+    op.adjoint(x=pull)
+    x = tg.asarray(np.arange(4.0))
+    with tg.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        h = x * 2
+        y = sum((op(h, how=how) for how in ("whole", "view", "broadcast")), h[1:3][[0, 0, 1, 1]]) + h * h + op(x, how="whole")
+    for seed in (np.ones(4), np.full(4, 3.0)):
+        tape.gradient(y, x, output_gradients=seed)
+    assert len(kept) == 8
+    for c, before in kept:
+        np.testing.assert_array_equal(c, before)
+
+
+def test_buffers_that_the_engine_reuses_are_never_what_was_saved() -> None:
+    x = tg.asarray(np.linspace(0.5, 1.5, 4))
+    with tg.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        a = tg.exp(x)
+        b = a * a * x - a / x
+        c = tg.tanh(b) + b * a + (-b) + a
+        y = tg.sqrt(c * c + 1) * c
+    saved = [t.numpy().copy() for t in (x, a, b, c, y)]
+    first = tape.gradient(y, [x, a, b, c])
+    again = tape.gradient(y, [x, a, b, c], output_gradients=y)
+    for t, before in zip((x, a, b, c, y), saved, strict=True):
+        np.testing.assert_array_equal(t.numpy(), before)
+    for g, h in zip(first, tape.gradient(y, [x, a, b, c]), strict=True):
+        np.testing.assert_array_equal(g.numpy(), h.numpy())
+    np.testing.assert_allclose(again[3].numpy(), first[3].numpy() * saved[-1])

@@ -103,7 +103,7 @@ def test_two_threads_may_sweep_one_persistent_graph_at_once(same_target: bool) -
     with tg.GradientTape(persistent=True) as tape:
         tape.watch(x)
         h, targets = x, []
-        for k in range(40):
+        for _ in range(40):
             h = tg.tanh(h) + h[::-1] * 0.5 + x
             targets.append(tg.sum(h))
     alone = [tape.gradient(t, x).tolist() for t in targets]

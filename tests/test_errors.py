@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+
+import tapegrad as tg
+from tapegrad import errors
+
+
+@pytest.mark.parametrize(
+    ("error", "builtin"),
+    [
+        ("ArgumentError", TypeError),
+        ("ShapeError", ValueError),
+        ("DTypeError", TypeError),
+        ("GradientError", RuntimeError),
+        ("SpentError", RuntimeError),
+        ("NotDifferentiable", NotImplementedError),
+        ("DeclarationError", TypeError),
+        ("DetachedError", TypeError),
+    ],
+)
+def test_errors_have_one_base_and_a_fitting_builtin(error: str, builtin: type[Exception]) -> None:
+    kind = getattr(errors, error)
+    assert issubclass(kind, errors.TapegradError)
+    assert issubclass(kind, builtin)
+    assert kind.__doc__
+
+
+def test_an_error_in_an_op_names_it_and_what_it_was_given() -> None:
+    a, b = tg.ones((2, 3)), tg.ones((4, 3), dtype=tg.float64)
+    with pytest.raises(errors.ShapeError, match=r"(?s)add\(x1, x2\): .*x1: float32 \(2, 3\), x2: float64 \(4, 3\)"):
+        a + b
+    with pytest.raises(errors.ShapeError, match=r"(?s)matmul\(x1, x2\): .*\(2, 3\).*float64 \(4, 3\)"):
+        a @ b
+    with pytest.raises(errors.DTypeError, match=r"bitwise_and\(x1, x2\)"):
+        a & 1.5
+
+
+def test_an_error_in_an_op_keeps_its_cause_and_leaves_recording_as_it_was() -> None:
+    x = tg.asarray([1.5, 2.5])
+    with tg.GradientTape() as tape:
+        tape.watch(x)
+        with pytest.raises(errors.ShapeError) as caught:
+            x + tg.ones((3,))
+        y = x * x
+    assert isinstance(caught.value.__cause__, ValueError)
+    assert tape.gradient(y, x).tolist() == [3, 5]
+
+
+def test_an_index_out_of_range_is_an_index_error_too() -> None:
+    x = tg.ones((2, 3))
+    for index in (2, (0, 3), np.asarray([5])):
+        with pytest.raises(IndexError, match="getitem") as caught:
+            x[index]
+        assert isinstance(caught.value, errors.ShapeError)
+    with pytest.raises(IndexError, match=r"sum\(x\)"):
+        tg.sum(x, axis=2)
+
+
+def test_a_python_integer_that_does_not_fit_is_an_overflow_error_too() -> None:
+    with pytest.raises(OverflowError) as caught:
+        tg.asarray([1], dtype=tg.int8) + 300
+    assert isinstance(caught.value, errors.DTypeError)
+
+
+def test_an_interrupt_inside_an_op_is_passed_on_as_it_is() -> None:
+    @tg.linear(laws="only here", public=False)
+    def interrupted(xp: object, x: object, /) -> object:
+        """Nothing: it is interrupted."""
+        raise KeyboardInterrupt
+
+    interrupted.adjoint(x=lambda F, g: g)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(tg.asarray(1.5))
+
+
+def test_missing_and_unknown_arguments_are_pythons_own_errors() -> None:
+    with pytest.raises(TypeError, match="exp"):
+        tg.exp()
+    with pytest.raises(TypeError, match="axes"):
+        tg.sum(tg.ones((2,)), axes=0)
