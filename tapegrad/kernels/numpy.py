@@ -178,7 +178,6 @@ from tapegrad.kernels.numpy_sums import (  # noqa: F401  kernels too
     cross_entropy,
     cross_entropy_grad,
     exp_less,
-    gaussian_cdf,
     log_of_sum,
     log_softmax,
     shift_of,
@@ -242,6 +241,8 @@ def imag(x: Any) -> Any:
 def mul_zero(g: Any, partial: Any) -> Any:
     """`g * partial`, and zero wherever `g` is zero, whatever `partial` is there."""
     c = g * partial
+    if type(partial) is np.ndarray and partial.size << 4 < c.size and np.isfinite(partial).all():
+        return c
     # NaN is the only trace that a zero times an infinity leaves, and the minimum shows whether there is one.
     if c.size and np.isnan(c.min() if c.dtype.kind != "c" else c.sum()):
         c = np.where(g == 0, np.zeros((), c.dtype), c)

@@ -73,7 +73,7 @@ def _inverse(F: Any, x2: Any) -> Any:
     return float("inf") if type(x2) in (int, float) and x2 == 0 else 1 / x2  # Python refuses 1 / 0
 
 
-divide.partials(x1=_inverse, x2=lambda F, y, x2: -y / x2)
+divide.partials(x1=_inverse, x2=lambda F, y, x2: y / -x2)
 
 
 def _power_partial_base(F: Any, x1: Any, x2: Any) -> Any:

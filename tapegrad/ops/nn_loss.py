@@ -236,10 +236,8 @@ def kl_div_loss(F: Any, x: Any, target: Any, /, *, log_target: bool = False, red
 
     Reduction "batchmean" gives the divergence as it is defined: the sum over the length of the first axis.
     """
-    if log_target:
-        loss = F.exp(target) * (target - x)
-    else:
-        loss = target * (F.log(F.where(target == 0, 1, target)) - x)
+    known = target if log_target else F.log(F.where(target == 0, 1, target))
+    loss = (F.exp(target) if log_target else target) * (known - x)
     if reduction == "batchmean":
         return F.sum(loss) / x.shape[0]
     return reduced(F, loss, reduction)
