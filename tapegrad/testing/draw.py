@@ -82,6 +82,13 @@ class Draw:
             ties=ties,
         )
 
+    def family(self, count: int) -> list[Draw]:
+        """This draw, and others like it, with the seeds that follow and the same sizes in another order."""
+        n = max(len(self.sizes), 1)
+        return [
+            Draw(self.seed + i, self.sizes[i % n :] + self.sizes[: i % n], complex=self.complex) for i in range(count)
+        ]
+
     # -- sizes and choices -----------------------------------------------------------------------
     def size(self, name: str | None = None, least: int = 0) -> int:
         """The length of a dimension; one name has one length throughout a draw."""

@@ -56,6 +56,10 @@ def size_of(a: Sequence[Any], b: Sequence[Any]) -> float:
     return float(sum(np.sum(np.abs(_wide(x)) * np.abs(_wide(y))) for x, y in zip(a, b, strict=True)))
 
 
+def _largest(xs: Sequence[Any]) -> float:
+    return max((float(np.max(np.abs(_wide(x)))) for x in xs if x.size), default=0.0)
+
+
 def _wide(x: Any) -> Any:
     return x if x.dtype.kind == "c" else np.asarray(x, np.float64)
 
@@ -69,7 +73,9 @@ class _Line:
     ) -> None:
         self.f, self.xs, self.us, self.gs, self.grads = f, xs, us, gs, grads
         self.claimed = dot(grads, us)
-        self.rounding = max((_eps(g) for g in grads if g.size), default=0.0) * size_of(grads, us)  # of the claim
+        # Of the claim: a small element beside large ones may be the rest of a cancellation.
+        rest = 100 * _largest(grads) * _largest(us)
+        self.rounding = max((_eps(g) for g in grads if g.size), default=0.0) * (size_of(grads, us) + rest)
         self.slopes: list[float] = []  # as differences have them
         self.seen: dict[int, tuple[float, float]] = {}
 
