@@ -20,7 +20,7 @@ def _of_rank(draw: Any, n: int) -> Any:
     if kind == "several":
         return (draw.well_conditioned(2, n),)
     x = draw.array(n, n, low=-2, high=2)
-    x[..., :1] = 2 * x[..., -1:]
+    x[..., 0] = 0.7 * x[..., 1:].sum(axis=-1)  # no cofactor vanishes
     return (x,)
 
 
