@@ -218,6 +218,7 @@ def release(recorder: Recorder) -> None:
                 node.owners = heirs
             heirs.nodes.extend(nodes)
             nodes.clear()
+            heirs.joined.clear()  # what it knows of groups that are no more
             heirs.tidy()
             continue
         owners.spent = True
