@@ -101,8 +101,9 @@ class GradientTape:
                 )
         alone = frozenset([self._recorder])
         for x in leaves:
+            known = x.node is not None and self._recorder in x.node.owners.recorders
             rec.watch(x, alone)
-            if isinstance(x, Variable) and not any(v is x for v in self._recorder.variables):
+            if isinstance(x, Variable) and not known:
                 self._recorder.variables.append(x)
 
     def watched_variables(self) -> tuple[Variable, ...]:
