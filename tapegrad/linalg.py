@@ -11,7 +11,6 @@ from tapegrad.ops import solvers as _solvers
 cross = _products.cross.entry
 diagonal = _products.diagonal.entry
 matmul = _products.matmul.entry
-matrix_power = _products.matrix_power.entry
 multi_dot = _products.multi_dot.entry
 outer = _products.outer.entry
 tensordot = _products.tensordot.entry
@@ -38,6 +37,7 @@ slogdet = _determinants.slogdet.entry
 matrix_norm = _norms.matrix_norm.entry
 vector_norm = _norms.vector_norm.entry
 matrix_exp = _matrix_functions.matrix_exp.entry
+matrix_power = _matrix_functions.matrix_power.entry
 
 __all__ = [
     "cholesky",

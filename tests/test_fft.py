@@ -125,3 +125,12 @@ def test_what_is_not_there_is_refused():
         tg.fft.hfft(COMPLEX, norm="orthogonal")
     with pytest.raises(ArgumentError, match="a length for each axis"):
         tg.fft.fftn(REAL, s=(2, 3), axes=(0,))
+
+
+@pytest.mark.parametrize("n", [4, 5])
+def test_the_jacobian_of_the_real_inverse(n):
+    x = tg.asarray(RNG.standard_normal(3))
+    with tg.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = tg.fft.irfft(x, n=n)
+    np.testing.assert_allclose(tape.jacobian(y, x).numpy(), np.fft.irfft(np.eye(3), n, axis=0), atol=1e-15)

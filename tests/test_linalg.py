@@ -377,3 +377,30 @@ def test_an_unknown_norm_is_refused():
 def test_shapes_that_do_not_fit_are_refused(f):
     with pytest.raises(ShapeError, match="expected"):
         f()
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        tg.linalg.inv,
+        tg.linalg.det,
+        tg.linalg.svdvals,
+        tg.linalg.eigvalsh,
+        tg.linalg.matrix_exp,
+        tg.linalg.cholesky,
+        tg.linalg.pinv,
+        lambda x: tg.linalg.qr(x)[1],
+        lambda x: tg.linalg.matrix_power(x, 0) * x,
+        lambda x: tg.linalg.solve(x, np.ones(3)),
+        lambda x: tg.linalg.solve_triangular(x, np.ones(3), lower=True),
+        lambda x: tg.einsum("ij,jk,kk->ik", x, x, x),
+    ],
+)
+def test_jacobians_in_one_batch_are_those_row_by_row(f):
+    x = tg.asarray(positive(3))
+    with tg.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = tg.reshape(f(x), (-1,))
+        rows = [y[i] for i in range(y.size)]
+    found = tape.jacobian(y, x).numpy()
+    np.testing.assert_allclose(found, [tape.gradient(r, x).numpy() for r in rows], rtol=1e-10, atol=1e-12)

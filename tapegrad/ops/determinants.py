@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.ops import solvers  # noqa: F401  declares `inv`
 from tapegrad.registry import composite, constant, primitive
 from tapegrad.registry.batching import same
 

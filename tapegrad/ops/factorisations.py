@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.ops import solvers  # noqa: F401  declares `solve`
 from tapegrad.registry import primitive
 from tapegrad.registry.batching import same
 

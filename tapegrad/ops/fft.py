@@ -79,7 +79,7 @@ def inverse_real_dft(xp: Any, x: Any, /, size: int, axis: int, norm: str) -> Any
 def _inverse_real_adjoint(F: Any, g: Any, x: Any, size: int, axis: int, norm: str) -> Any:
     """Every term counts for itself and its conjugate, but for the first, and the last of an even length."""
     c = F.real_dft(g, size, axis, _other_end(norm))
-    k = F.arange(size // 2 + 1)
+    k = F.arange(0, size // 2 + 1)
     alone = (k == 0) | (2 * k == size)
     shape = [1] * len(x.shape)
     shape[axis] = size // 2 + 1

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.registry import primitive
+from tapegrad.errors import ShapeError
+from tapegrad.ops import solvers  # noqa: F401  declares `inv`
+from tapegrad.registry import composite, primitive
 from tapegrad.registry.batching import same
 
 
@@ -57,6 +59,27 @@ matrix_exp_along.pullback(
 matrix_exp_along.pushforward(
     x1=lambda F, t, x1, x2: _along_two(F, x1, x2, t), x2=lambda F, t, x1: F.matrix_exp_along(x1, t)
 )
+
+@composite(public=False, laws=lambda draw: (
+    draw.well_conditioned(*draw.choice(("n",), (2, "n"))), {"n": draw.choice(0, 1, 2, 3, 5, -1, -2)}
+))
+def matrix_power(F: Any, x: Any, /, n: int) -> Any:
+    """The product of `n` copies of square matrices, (..., k, k), by repeated squaring; of inverses where n is negative."""
+    if len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
+        raise ShapeError(f"matrix_power(x, n): expected square matrices, x.shape[-1] == x.shape[-2], got x {x.shape}")
+    if n == 0:
+        return F.broadcast_to(F.put_diagonal(F.ones(x.shape[-1:], dtype=x.dtype)), x.shape)
+    if n < 0:
+        x, n = F.inv(x), -n
+    found = None
+    while True:
+        if n & 1:
+            found = x if found is None else F.matmul(found, x)
+        n >>= 1
+        if not n:
+            return F.positive(found)
+        x = F.matmul(x, x)
+
 
 for _op in (matrix_exp, matrix_exp_along):
     _op.batch(same(_op.name))

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from tapegrad.errors import ArgumentError
+from tapegrad.ops import factorisations  # noqa: F401  declares `svdvals`
 from tapegrad.ops.reductions import kept_shape
 from tapegrad.registry import composite, primitive
 from tapegrad.registry.batching import over_axis

@@ -219,27 +219,6 @@ def trace(F: Any, x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     return F.sum(F.diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
-@composite(public=False, laws=lambda draw: (
-    draw.well_conditioned(*draw.choice(("n",), (2, "n"))), {"n": draw.choice(0, 1, 2, 3, 5, -1, -2)}
-))
-def matrix_power(F: Any, x: Any, /, n: int) -> Any:
-    """The product of `n` copies of square matrices, (..., k, k), by repeated squaring; of inverses where n is negative."""
-    if len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
-        raise ShapeError(f"matrix_power(x, n): expected square matrices, x.shape[-1] == x.shape[-2], got x {x.shape}")
-    if n == 0:
-        return F.broadcast_to(F.eye(x.shape[-1], dtype=x.dtype), x.shape)
-    if n < 0:
-        x, n = F.inv(x), -n
-    found = None
-    while True:
-        if n & 1:
-            found = x if found is None else F.matmul(found, x)
-        n >>= 1
-        if not n:
-            return F.positive(found)
-        x = F.matmul(x, x)
-
-
 # -- batches ---------------------------------------------------------------------------------------------
 for _op in (diagonal, put_diagonal):
     _op.batch(same(_op.name))
