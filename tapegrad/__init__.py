@@ -9,7 +9,9 @@
 Tensor([ 3., -1.], dtype=float32)
 """
 
+import importlib as _importlib
 import sys as _sys
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from tapegrad import ops as _ops  # declares the ops
@@ -60,7 +62,10 @@ from tapegrad.tape import GradientTape
 from tapegrad.transforms import custom_gradient
 from tapegrad.variable import Variable
 
-from tapegrad import errors, fft, linalg, nn, random, special  # isort: skip  they need the ops
+from tapegrad import errors, random  # isort: skip  it needs the ops
+
+if _TYPE_CHECKING:  # imported when they are first asked for, below
+    from tapegrad import fft, linalg, nn, special
 
 e = 2.718281828459045
 pi = 3.141592653589793
@@ -74,9 +79,12 @@ _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 
 globals().update({name: op.entry for name, op in _OPS.items() if op.public})
 
-_MODULES = (errors, fft, linalg, nn, random, special)  # others are here because they were imported
+_MODULES = (errors, random)  # others are here because they were imported
+#: Modules that are imported when they are first asked for.
+_LAZY = ("fft", "linalg", "nn", "special")
 __all__ = [
     "__version__",
+    *_LAZY,
     *sorted(k for k, v in globals().items() if not k.startswith("_") and (type(v) is not type(_sys) or v in _MODULES)),
 ]
 
@@ -86,6 +94,8 @@ def __getattr__(name: str) -> _Any:
         from tapegrad import dtypes
 
         return dtypes.bfloat16
+    if name in _LAZY:
+        return _importlib.import_module(f"tapegrad.{name}")
     raise AttributeError(f"module 'tapegrad' has no attribute {name!r}")
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from tapegrad import random as _random
 from tapegrad.core.tensor import Tensor
 from tapegrad.errors import ArgumentError, ShapeError
+from tapegrad.ops import functions as _functions
 from tapegrad.ops import nn_activation as _activation
 from tapegrad.ops import nn_attention as _attention
 from tapegrad.ops import nn_distance as _distance
@@ -34,7 +35,7 @@ hardtanh = _activation.hardtanh.entry
 leaky_relu = _activation.leaky_relu.entry
 prelu = _activation.prelu.entry
 threshold = _activation.threshold.entry
-sigmoid = _activation.sigmoid.entry
+sigmoid = _functions.sigmoid.entry
 softplus = _activation.softplus.entry
 logsigmoid = _activation.logsigmoid.entry
 elu = _activation.elu.entry

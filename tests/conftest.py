@@ -8,7 +8,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tapegrad.core.recorder import EMPTY, state
+from tapegrad.ops import load_all
 from tapegrad.registry.op import OPS
+
+load_all()  # tests of all ops are parametrised by what is declared
 
 # Deadlines are off everywhere: the first call of an op compiles its entry point, and test machines are shared.
 settings.register_profile("dev", deadline=None)

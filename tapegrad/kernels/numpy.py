@@ -220,7 +220,9 @@ def share(x1: Any, x2: Any) -> Any:
 
 
 def truth(condition: Any, x1: Any, x2: Any) -> Any:
-    return condition.astype(np.result_type(x1, x2))
+    y = condition.astype(np.result_type(x1, x2))
+    shape = np.broadcast_shapes(y.shape, np.shape(x1), np.shape(x2))
+    return y if y.shape == shape else np.broadcast_to(y, shape)
 
 
 def conj(x: Any) -> Any:

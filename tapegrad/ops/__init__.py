@@ -10,44 +10,45 @@ To add one, write a function of a kernel namespace and arrays, and give the deri
     softsign.partials(x=lambda F, x: 1 / (1 + F.abs(x)) ** 2)
 """
 
+import importlib
+
 from tapegrad.ops import (
+    arithmetic,
     creation,
-    determinants,
     einsum,
-    elementwise,
-    factorisations,
-    fft,
+    functions,
     indexing,
-    matrix_functions,
-    nn,
-    norms,
+    parts,
     products,
     reductions,
     sets,
     shape,
-    solvers,
     sorting,
-    special,
     steps,
 )
 
 __all__ = [
+    "arithmetic",
     "creation",
-    "determinants",
     "einsum",
-    "elementwise",
-    "factorisations",
-    "fft",
+    "functions",
     "indexing",
-    "matrix_functions",
-    "nn",
-    "norms",
+    "load_all",
+    "parts",
     "products",
     "reductions",
     "sets",
     "shape",
-    "solvers",
     "sorting",
-    "special",
     "steps",
 ]
+
+#: Families that are declared when they are first used, by the module of that name: their import takes as long as all of
+#: the above.
+_FAMILIES = ("determinants", "factorisations", "fft", "matrix_functions", "nn", "norms", "solvers", "special")
+
+
+def load_all() -> None:
+    """Declare every op, for those who go through the whole registry: laws, documentation, stubs."""
+    for family in _FAMILIES:
+        importlib.import_module(f"tapegrad.ops.{family}")

@@ -53,6 +53,9 @@ def ones_like(xp: Any, x: Any, /, *, dtype: Any = None, device: Any = None) -> A
     return xp.ones(x.shape, dtype=as_dtype(dtype or x.dtype))
 
 
+ones_like.batch(lambda F, has, x, **params: F.ones_like(x, **params))
+
+
 @constant(laws=lambda draw: (draw.array("n", 2),))
 def empty_like(xp: Any, x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     """An array in the shape and dtype of `x`, whose elements mean nothing."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-import string
 from typing import Any
 
 from tapegrad.errors import ArgumentError, ShapeError
 from tapegrad.registry import composite, multilinear
 
-_LETTERS = string.ascii_letters
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def _contracted(draw: Any) -> Any:

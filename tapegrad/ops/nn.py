@@ -12,7 +12,7 @@ from tapegrad.ops import (
     nn_pool,
     nn_resize,
 )
-from tapegrad.ops.nn_activation import relu, sigmoid, softplus
+from tapegrad.ops.nn_activation import relu, softplus
 from tapegrad.ops.nn_loss import cross_entropy, one_hot
 
 __all__ = [
@@ -29,6 +29,5 @@ __all__ = [
     "nn_resize",
     "one_hot",
     "relu",
-    "sigmoid",
     "softplus",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tapegrad.ops import special  # noqa: F401  declares ndtr, which gelu uses
 from tapegrad.registry import composite, constant, elementwise
 
 
@@ -100,15 +101,6 @@ threshold.partials(x=lambda F, x, limit: F.cast_like(x > limit, x))
 
 
 # -- exponential ones --------------------------------------------------------------------------------------------
-@elementwise
-def sigmoid(xp: Any, x: Any, /) -> Any:
-    """1 / (1 + exp(-x)), without overflow."""
-    return xp.sigmoid(x)
-
-
-sigmoid.partials(x=lambda F, y: y * (1 - y))
-
-
 @elementwise(real=True, laws=_with(beta=(1.0, 1.0, 0.5, 3.0)))
 def softplus(xp: Any, x: Any, /, *, beta: float = 1.0) -> Any:
     """log(1 + exp(beta x)) / beta, without overflow."""

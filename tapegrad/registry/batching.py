@@ -46,22 +46,22 @@ def _caller(space: BatchedSpace, op: Op) -> Callable[..., Any]:
     names = [p.name for p in op.params]
 
     def call(*args: Any, **params: Any) -> Any:
-        arrays = args[:count]
-        if len(args) > count:
-            params.update(zip(names, args[count:], strict=False))
-        flat = arrays[0] if op.variadic else (*arrays, *(params.get(a) for a in op.named))
+        flat = args[0] if op.variadic else (*args[:count], *(params.get(a) for a in op.named))
         level = 0
         for a in flat:
             if type(a) is Batched and a.level > level:
                 level = a.level
         if not level:
-            return getattr(space_of(flat), op.key)(*arrays, **params)
+            return getattr(space_of(flat), op.key)(*args, **params)
+        arrays = args[:count]
+        if len(args) > count:
+            params.update(zip(names, args[count:], strict=False))
         rule = op.batch_rule
         if rule is None:
             if op.pointwise:
                 rule = _pointwise(op)
             elif hasattr(NUMPY.kernels, op.key):
-                raise NotDifferentiable(f"{op.name}: no batching rule is declared")
+                raise NotDifferentiable(f"{op.name}: it has no batching rule; compute it outside vmap and jacobian")
             else:
                 return op.body(space, *arrays, **params)
         has = [type(a) is Batched and a.level == level for a in flat]

@@ -29,7 +29,10 @@ def ops_in(module: ModuleType) -> dict[str, Op]:
 
 
 def modules() -> Iterator[ModuleType]:
-    """The package, and each of its modules that exports ops."""
+    """The package, and each of its modules that exports ops; those that it imports when they are used are used now."""
+    package = sys.modules["tapegrad"]
+    for name in package.__all__:
+        getattr(package, name)
     for name, module in sorted(sys.modules.items()):
         if (name == "tapegrad" or _is_plain(name, module)) and ops_in(module):
             yield module

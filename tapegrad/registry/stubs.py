@@ -196,7 +196,7 @@ def _file(module: ModuleType) -> str:
 def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     """With those that only type checkers see."""
     for statement in body:
-        if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":
+        if isinstance(statement, ast.If) and ast.unparse(statement.test).lstrip("_") == "TYPE_CHECKING":
             yield from _statements(statement.body)
         else:
             yield statement

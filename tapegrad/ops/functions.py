@@ -1,0 +1,180 @@
+"""Functions of one variable: exponentials, logarithms, circular and hyperbolic functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.registry import elementwise
+
+# The rules are written for real numbers and hold for complex ones as they stand: `g * conj(partial)` is formed centrally.
+
+
+@elementwise(singular=True)
+def exp(xp: Any, x: Any, /) -> Any:
+    """e to the power of each element."""
+    return xp.exp(x)
+
+
+exp.partials(x="y")
+
+
+@elementwise(singular=True)
+def expm1(xp: Any, x: Any, /) -> Any:
+    """exp(x) - 1, exact for small x."""
+    return xp.expm1(x)
+
+
+expm1.partials(x=lambda F, y: y + 1)
+
+
+@elementwise(singular=True, domain=(0.1, 9))
+def log(xp: Any, x: Any, /) -> Any:
+    """The natural logarithm of each element."""
+    return xp.log(x)
+
+
+log.partials(x=lambda F, x: 1 / x)
+
+
+@elementwise(singular=True, domain=(-0.8, 5))
+def log1p(xp: Any, x: Any, /) -> Any:
+    """log(1 + x), exact for small x."""
+    return xp.log1p(x)
+
+
+log1p.partials(x=lambda F, x: 1 / (1 + x))
+
+
+@elementwise(singular=True, domain=(0.1, 9))
+def log2(xp: Any, x: Any, /) -> Any:
+    """The logarithm of each element to base 2."""
+    return xp.log2(x)
+
+
+log2.partials(x=lambda F, x: 1.4426950408889634 / x)
+
+
+@elementwise(singular=True, domain=(0.1, 9))
+def log10(xp: Any, x: Any, /) -> Any:
+    """The logarithm of each element to base 10."""
+    return xp.log10(x)
+
+
+log10.partials(x=lambda F, x: 0.4342944819032518 / x)
+
+
+@elementwise
+def sin(xp: Any, x: Any, /) -> Any:
+    """The sine of each element, in radians."""
+    return xp.sin(x)
+
+
+sin.partials(x=lambda F, x: F.cos(x))
+
+
+@elementwise
+def cos(xp: Any, x: Any, /) -> Any:
+    """The cosine of each element, in radians."""
+    return xp.cos(x)
+
+
+cos.partials(x=lambda F, x: -F.sin(x))
+
+
+@elementwise(domain=(-1.2, 1.2))
+def tan(xp: Any, x: Any, /) -> Any:
+    """The tangent of each element, in radians."""
+    return xp.tan(x)
+
+
+tan.partials(x=lambda F, y: 1 + y * y)
+
+
+@elementwise(singular=True, domain=(-0.9, 0.9))
+def asin(xp: Any, x: Any, /) -> Any:
+    """The angle in radians whose sine is the element."""
+    return xp.asin(x)
+
+
+asin.partials(x=lambda F, x: 1 / F.sqrt((1 - x) * (1 + x)))
+
+
+@elementwise(singular=True, domain=(-0.9, 0.9))
+def acos(xp: Any, x: Any, /) -> Any:
+    """The angle in radians whose cosine is the element."""
+    return xp.acos(x)
+
+
+acos.partials(x=lambda F, x: -1 / F.sqrt((1 - x) * (1 + x)))
+
+
+@elementwise
+def atan(xp: Any, x: Any, /) -> Any:
+    """The angle in radians whose tangent is the element."""
+    return xp.atan(x)
+
+
+atan.partials(x=lambda F, x: 1 / (1 + x * x))
+
+
+@elementwise(singular=True)
+def sinh(xp: Any, x: Any, /) -> Any:
+    """The hyperbolic sine of each element."""
+    return xp.sinh(x)
+
+
+sinh.partials(x=lambda F, x: F.cosh(x))
+
+
+@elementwise(singular=True)
+def cosh(xp: Any, x: Any, /) -> Any:
+    """The hyperbolic cosine of each element."""
+    return xp.cosh(x)
+
+
+cosh.partials(x=lambda F, x: F.sinh(x))
+
+
+@elementwise
+def tanh(xp: Any, x: Any, /) -> Any:
+    """The hyperbolic tangent of each element."""
+    return xp.tanh(x)
+
+
+tanh.partials(x=lambda F, y: 1 - y * y)
+
+
+@elementwise
+def asinh(xp: Any, x: Any, /) -> Any:
+    """The inverse hyperbolic sine of each element."""
+    return xp.asinh(x)
+
+
+asinh.partials(x=lambda F, x: 1 / F.sqrt(x * x + 1))
+
+
+@elementwise(singular=True, domain=(1.2, 6))
+def acosh(xp: Any, x: Any, /) -> Any:
+    """The inverse hyperbolic cosine of each element."""
+    return xp.acosh(x)
+
+
+acosh.partials(x=lambda F, x: 1 / (F.sqrt(x - 1) * F.sqrt(x + 1)))
+
+
+@elementwise(singular=True, domain=(-0.9, 0.9))
+def atanh(xp: Any, x: Any, /) -> Any:
+    """The inverse hyperbolic tangent of each element."""
+    return xp.atanh(x)
+
+
+atanh.partials(x=lambda F, x: 1 / ((1 - x) * (1 + x)))
+
+
+@elementwise(public=False)
+def sigmoid(xp: Any, x: Any, /) -> Any:
+    """1 / (1 + exp(-x)), without overflow."""
+    return xp.sigmoid(x)
+
+
+sigmoid.partials(x=lambda F, y: y * (1 - y))

@@ -1,0 +1,110 @@
+"""Batching equals the loop: values, and cotangents, of every op."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import tapegrad as tg
+from tapegrad.core.tensor import linked, tensor
+from tapegrad.errors import NotDifferentiable
+from tapegrad.kernels.batched import Batched
+from tapegrad.registry.batching import batched
+from tapegrad.registry.op import OPS
+from tapegrad.testing import Case, Draw
+from tapegrad.testing.strategies import draws
+from tapegrad.testing.subject import is_floating
+
+if TYPE_CHECKING:
+    from tapegrad.registry.op import Op
+
+SIZE = 3
+#: Ops whose output's shape depends on values: the items of a batch could not be stacked.
+UNSTACKABLE = ("unique_", "nonzero")
+OPS_WITH_ARRAYS = [
+    op
+    for op in OPS.values()
+    if op.arrays and not isinstance(op.laws, str) and not op.name.startswith(UNSTACKABLE)
+]
+DIFFERENTIABLE = [op for op in OPS_WITH_ARRAYS if op.kind != "constant"]
+EXAMPLES = settings(max_examples=-(-settings().max_examples // 5))
+
+
+def members(x: Any) -> list[Any]:
+    """A few arrays like this one: scaled a little, so that what is positive definite or sorted stays so."""
+    return [np.asarray(x * np.asarray(1 + 0.015 * k, x.dtype), x.dtype) for k in range(SIZE)]
+
+
+def item(y: Any, k: int) -> Any:
+    """One item of an output, which is the same for all where the op looks at shapes alone."""
+    raw = y.raw if isinstance(y, tg.Tensor) else y
+    return np.asarray(raw.value[k] if type(raw) is Batched else raw)
+
+
+def agree(a: Any, b: Any) -> None:
+    assert a.shape == b.shape
+    assert a.dtype == b.dtype
+    scale = np.abs(b[np.isfinite(b)]).max(initial=1.0) if b.dtype.kind in "fc" else 0
+    np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11 * scale)
+
+
+def case_of(op: Op, draw: Draw) -> Case:
+    return Case(op, draw.again(complex=False) if draw.complex and (op.real or op.kind == "constant") else draw)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("which", ["all", "first"])
+@pytest.mark.parametrize("op", OPS_WITH_ARRAYS, ids=lambda op: op.name)
+@EXAMPLES
+@given(draw=draws())
+def test_a_batch_of_arguments_gives_what_the_loop_gives(op: Op, which: str, draw: Draw) -> None:
+    case = case_of(op, draw)
+    inside = [i for i, x in enumerate(case.xs) if is_floating(x)]
+    if not inside:
+        return
+    if which == "first":
+        inside = inside[:1]
+    rows = {i: members(case.xs[i]) for i in inside}
+    level = batched(np.zeros(1)).level
+    together = case.call(
+        [tensor(batched(np.stack(rows[i]), level)) if i in rows else x for i, x in enumerate(case.xs)]
+    )
+    for k in range(SIZE):
+        alone = case.call([tg.asarray(rows[i][k]) if i in rows else x for i, x in enumerate(case.xs)])
+        assert len(alone) == len(together)
+        for a, b in zip(together, alone, strict=True):
+            agree(item(a, k), np.asarray(b.raw if isinstance(b, tg.Tensor) else b))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("op", DIFFERENTIABLE, ids=lambda op: op.name)
+@EXAMPLES
+@given(draw=draws())
+def test_a_batch_of_cotangents_gives_what_the_loop_gives(op: Op, draw: Draw) -> None:
+    case = case_of(op, draw)
+    xs = [tg.asarray(x) if is_floating(x) else x for x in case.xs]
+    sources = [x for x in xs if isinstance(x, tg.Tensor)]
+    with tg.GradientTape(persistent=True) as tape:
+        tape.watch(sources)
+        ys = [y for y in case.call(xs) if is_floating(y.raw)]
+    if not sources or not ys:
+        return
+    gs = [[np.asarray(draw.noise(y.shape, y.dtype)) for _ in range(SIZE)] for y in ys]
+    level = batched(np.zeros(1)).level
+    rows = [linked(batched(np.stack(g), level), None) for g in gs]
+    together = tape.gradient(ys, sources, output_gradients=rows)
+    for k in range(SIZE):
+        alone = tape.gradient(ys, sources, output_gradients=[tg.asarray(g[k]) for g in gs])
+        for a, b in zip(together, alone, strict=True):
+            assert (a is None) == (b is None)
+            if b is not None:
+                agree(item(a, k), b.numpy())
+
+
+@pytest.mark.parametrize("name", ["unique_values", "unique_all", "nonzero"])
+def test_what_depends_on_values_for_its_shape_refuses_a_batch(name: str) -> None:
+    with pytest.raises(NotDifferentiable, match="no batching rule"):
+        OPS[name].entry(tensor(batched(np.ones((3, 2)))))
