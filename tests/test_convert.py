@@ -34,7 +34,7 @@ BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
         ([np.float16(1.5), np.float64(2.5)], "float64"),
         ([np.int16(1), 2], "int16"),
         ([np.int16(1), 2.5], "float64"),
-        (memoryview(np.ones(2)), "float64"),
+        pytest.param(memoryview(np.ones(2)), "float64", id="memoryview"),
     ],
     ids=repr,
 )

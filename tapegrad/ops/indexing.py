@@ -30,30 +30,30 @@ def getitem(xp: Any, x: Any, /, index: Any) -> Any:
 getitem.adjoint(x=lambda F, g, x, index: F.put_add(g, index, x.shape))
 
 
-def _spelled(index: Any, rank: int) -> tuple[Any, ...]:
-    """An index with `...` written out, for an array of this rank."""
+def _inside(index: Any) -> tuple[tuple[Any, ...], int]:
+    """An index of an item as one of the batch, and where the batch's axis then is in what it picks.
+
+    It stays first, but for arrays that are not side by side: NumPy puts the axes of those before all others.
+    """
     index = index if type(index) is tuple else (index,)
     for i in index:
         if type(i) is Batched:
             raise ArgumentError("getitem(x, index): an index that differs within a batch; use take, or take_along_axis")
-    used = sum(0 if i is None or i is Ellipsis else i.ndim if _is_mask(i) else 1 for i in index)
-    found: list[Any] = []
-    for i in index:
-        found += [slice(None)] * (rank - used) if i is Ellipsis else [i]
-    return tuple(found)
+    places = [k for k, i in enumerate(index) if i is not None and i is not Ellipsis and type(i) is not slice]
+    apart = not is_basic(index) and places[-1] - places[0] >= len(places)
+    rank = max((1 if _is_mask(index[k]) else np.ndim(index[k]) for k in places), default=0)
+    return (slice(None), *index), rank if apart else 0
 
 
 def _is_mask(i: Any) -> bool:
-    return getattr(i, "dtype", None) is not None and i.dtype.kind == "b"
+    return type(i) is bool or (getattr(i, "dtype", None) is not None and i.dtype.kind == "b")
 
 
 @getitem.batch
 def _getitem_batch(F: Any, has: Any, x: Any, *, index: Any) -> Any:
-    """Behind the batch for a basic index; before it for another one, which may move the axes that it picks from."""
-    if is_basic(index):
-        return F.getitem(x, (slice(None), *(index if type(index) is tuple else (index,))))
-    y = F.getitem(F.moveaxis(x, 0, -1), _spelled(index, len(x.shape) - 1))
-    return F.moveaxis(y, -1, 0)
+    inside, place = _inside(index)
+    y = F.getitem(x, inside)
+    return F.moveaxis(y, place, 0) if place else y
 
 
 def _placed(draw: Any) -> Any:
@@ -73,11 +73,8 @@ put_add.adjoint(x=lambda F, g, index: F.getitem(g, index))
 
 @put_add.batch
 def _put_add_batch(F: Any, has: Any, x: Any, *, index: Any, shape: Any) -> Any:
-    n = x.shape[0]
-    if is_basic(index):
-        return F.put_add(x, (slice(None), *(index if type(index) is tuple else (index,))), (n, *shape))
-    y = F.put_add(F.moveaxis(x, 0, -1), _spelled(index, len(shape)), (*shape, n))
-    return F.moveaxis(y, -1, 0)
+    inside, place = _inside(index)
+    return F.put_add(F.moveaxis(x, 0, place) if place else x, inside, (x.shape[0], *shape))
 
 
 def _overwritten(draw: Any) -> Any:
@@ -118,10 +115,8 @@ def _put_batch(F: Any, has: Any, x: Any, value: Any, *, index: Any) -> Any:
     extra = max(len(value.shape) - 1 - rank, 0)
     missing = max(rank - (len(value.shape) - 1), 0)
     value = F.reshape(value, (value.shape[0], *(1,) * missing, *value.shape[1 + extra :]))
-    if is_basic(index):
-        return F.put(x, value, (slice(None), *(index if type(index) is tuple else (index,))))
-    y = F.put(F.moveaxis(x, 0, -1), F.moveaxis(value, 0, -1), _spelled(index, len(shape)))
-    return F.moveaxis(y, -1, 0)
+    inside, place = _inside(index)
+    return F.put(x, F.moveaxis(value, 0, place) if place else value, inside)
 
 
 @linear(

@@ -29,7 +29,16 @@ def l1_loss(F: Any, x: Any, target: Any, /, *, reduction: str = "mean") -> Any:
     return reduced(F, F.abs(x - target), reduction)
 
 
-@composite(real=True, laws=lambda draw: _pair(draw, beta=(1.0, 0.3)), public=False)
+def _bent(draw: Any, **params: Any) -> Any:
+    """Pairs whose difference is away from where a second derivative jumps."""
+    shape = draw.shape("n", 3)
+    x = draw.filled(shape)
+    draw.kinks = (-1.0, -0.3, 0.3, 1.0)
+    drawn = {k: draw.choice(*v) for k, v in params.items()}
+    return x, x - draw.filled(shape), {**drawn, "reduction": draw.choice("mean", "sum", "none")}
+
+
+@composite(real=True, laws=lambda draw: _bent(draw, beta=(1.0, 0.3)), public=False)
 def smooth_l1_loss(F: Any, x: Any, target: Any, /, *, beta: float = 1.0, reduction: str = "mean") -> Any:
     """d**2 / (2 beta) where d = abs(x - target) is below beta, and d - beta / 2 elsewhere.
 
@@ -37,18 +46,20 @@ def smooth_l1_loss(F: Any, x: Any, target: Any, /, *, beta: float = 1.0, reducti
     """
     if beta == 0:
         return F.l1_loss(x, target, reduction=reduction)
-    d = F.abs(x - target)
-    return reduced(F, F.where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction)
+    d = x - target
+    size = F.abs(d)
+    return reduced(F, F.where(size < beta, d * d * (0.5 / beta), size - 0.5 * beta), reduction)
 
 
-@composite(real=True, laws=lambda draw: _pair(draw, delta=(1.0, 0.3)), public=False)
+@composite(real=True, laws=lambda draw: _bent(draw, delta=(1.0, 0.3)), public=False)
 def huber_loss(F: Any, x: Any, target: Any, /, *, delta: float = 1.0, reduction: str = "mean") -> Any:
     """d**2 / 2 where d = abs(x - target) is at most delta, and delta (d - delta / 2) elsewhere.
 
     P. Huber, "Robust estimation of a location parameter", 1964, section 1.
     """
-    d = F.abs(x - target)
-    return reduced(F, F.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta)), reduction)
+    d = x - target
+    size = F.abs(d)
+    return reduced(F, F.where(size <= delta, 0.5 * d * d, delta * (size - 0.5 * delta)), reduction)
 
 
 # -- margins: y is 1 or -1 ---------------------------------------------------------------------------------------

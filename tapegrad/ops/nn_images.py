@@ -109,7 +109,7 @@ def _conv_transpose(
     places, c = x.shape[1:-1], x.shape[-1]
     n = len(places)
     kernel = _kernel(op, kernel, n)
-    *window, inner, o = kernel.shape
+    *window, _, o = kernel.shape
     stride, dilation = (_windows.numbers(op, k, v, n) for k, v in (("stride", stride), ("dilation", dilation)))
     more = _windows.numbers(op, "output_padding", output_padding, n, least=0)
     spread = tuple(d * (k - 1) + 1 for k, d in zip(window, dilation, strict=True))
@@ -133,14 +133,11 @@ def _conv_transpose(
         )
     if 0 in places:
         raise ShapeError(f"{op}(x, kernel): expected spatial axes that are not empty, got shape {x.shape}")
-    # Beyond stride - 1 nothing is added to: a convolution would have another place there.
-    reached = tuple(n - max(a - s + 1, 0) for n, a, s in zip(size, more, stride, strict=True))
-    found = _F.conv_input_grad(
-        x, kernel, size=reached, stride=stride, padding=padding, dilation=dilation, groups=groups
-    )
-    if reached != size:
-        index = (slice(None), *(slice(n) for n in reached))
-        found = _F.put_add(found, index, (x.shape[0], *size, inner * groups))
+    # Each stride of output padding is room for one more place, at which there is nothing.
+    whole = tuple(p + a // s for p, a, s in zip(places, more, stride, strict=True))
+    if whole != places:
+        x = _F.put_add(x, (slice(None), *(slice(p) for p in places)), (x.shape[0], *whole, c))
+    found = _F.conv_input_grad(x, kernel, size=size, stride=stride, padding=padding, dilation=dilation, groups=groups)
     return _given(found, layout)
 
 
