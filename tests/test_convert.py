@@ -242,3 +242,17 @@ def test_array_conversion_takes_a_dtype_and_a_copy() -> None:
     assert np.asarray(t, dtype=np.float64).dtype == np.float64
     assert not np.shares_memory(np.array(t, copy=True), t.raw)
     assert np.shares_memory(np.asarray(t, copy=False), t.raw)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
+@pytest.mark.parametrize(
+    "f",
+    [lambda x: 2.5 * x, lambda x: x - 1, lambda x: x**2, lambda x: tg.maximum(x, 0), lambda x: tg.where(x > 0, x, 1.5)],
+)
+def test_python_scalars_are_weak_in_half_precision_too(f: Any, dtype: str) -> None:
+    x = tg.asarray([0.5, 1.5], dtype=dtype)
+    with tg.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+    assert y.dtype == x.dtype
+    assert tape.gradient(y, x).dtype == x.dtype

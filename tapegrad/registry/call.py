@@ -82,8 +82,10 @@ def promote(
     weak = [r for r in raws if type(r) in SCALARS]
     if len(kinds) == 1 and not weak:
         return tuple(raws), tuple(nodes)
-    try:
-        common = np.result_type(*kinds, *weak)
+    half = next(iter(kinds)) if len(kinds) == 1 else None
+    try:  # ml_dtypes' bfloat16 does not know of weak scalars
+        keeps = half is not None and half.kind == "V" and not any(type(w) is complex for w in weak)
+        common: Any = half if keeps else np.result_type(*kinds, *weak)
     except TypeError as error:
         text = ", ".join(str(r.dtype) for r in raws)
         raise DTypeError(f"{op.name}({', '.join(op.arrays)}): dtypes {text} have no common dtype: {error}") from None

@@ -1,0 +1,342 @@
+"""The text of an op's public function: unpack, compute, record.
+
+What is decided here once, instead of at every call: how many arrays there are, which have a derivative, what their rules
+have named (and so what is saved), whether a Python operator computes the op.
+"""
+
+from __future__ import annotations
+
+from tapegrad.core.recorder import TIDY_EVERY
+from tapegrad.registry import rules
+from tapegrad.registry.op import Op, Param
+
+
+def entry_source(op: Op) -> str:
+    """The source of an op's public function."""
+    lines = [f"def {op.name}({parameters(op)}):"]
+    if op.variadic:
+        lines += [f"    raws, nodes = unpack_all(OP, {op.arrays[0]!r}, {op.arrays[0]})"]
+    else:
+        if op.repeated:
+            a, b = op.arrays
+            lines += [f"    if {a} is {b} and type({a}) is Tensor:", f"        return F.{op.repeated}({a})"]
+        lines += _fast_lane(op)
+        for i, a in enumerate(op.arrays):
+            lines += _unpacking(op, i, a)
+    raws, nodes = _raws(op), _nodes(op)
+    if op.kind == "composite":
+        return "\n".join(lines + _composite(op, raws, nodes)) + "\n"
+    lines += _promotion(op)
+    lines += _computing(op)
+    if op.outputs and op.kind == "constant":
+        return "\n".join([*lines, "    return outputs(OP, y, None, None, None, None)"]) + "\n"
+    if op.outputs:
+        lines += [f"    return outputs(OP, y, ({raws},), ({nodes},), ({_keywords(op, values=True)}), V0)"]
+        return "\n".join(lines) + "\n"
+    lines += ["    out = Tensor()", "    out.raw = y", "    out.like = None"]
+    watched = [i for i, a in enumerate(op.arrays) if op.kind != "constant" and a in op.differentiable]
+    if not watched:
+        return "\n".join([*lines, "    out.node = None", "    return out"]) + "\n"
+    if rules.is_wide(op):
+        lines += _record_wide(op)
+    elif len(watched) == 1:
+        lines += _record_one(op, watched[0])
+    else:
+        lines += _record_two(op, *watched)
+    return "\n".join([*lines, *_finish("    ")]) + "\n"
+
+
+def _finish(indent: str) -> list[str]:
+    """What is the same for every node, and the end of the function."""
+    return [
+        f"{indent}n.seq = seq = tick()",
+        f"{indent}n.owners = owners",
+        f"{indent}n.grad = None",
+        f"{indent}n.mark = None",
+        f"{indent}owners.keep(n)",
+        f"{indent}if not seq & {TIDY_EVERY - 1}:",
+        f"{indent}    owners.tidy()",
+        f"{indent}out.node = n",
+        f"{indent}return out",
+    ]
+
+
+def _fast_lane(op: Op) -> list[str]:
+    """Two tensors that are known to agree, watched by just the active tapes: nothing is left to decide."""
+    if op.kind != "elementwise" or not op.symbol or len(op.differentiable) != 2:
+        return []
+    a, b = op.arrays
+    return [
+        f"    if type({a}) is Tensor and type({b}) is Tensor and (like := {a}.like) is not None and like is {b}.like:",
+        f"        p = {a}.node",
+        f"        q = {b}.node",
+        "        owners = state.active",
+        "        if p is not None and q is not None and p.owners is owners and q.owners is owners:",
+        f"            raw0 = {a}.raw",
+        f"            raw1 = {b}.raw",
+        "            out = Tensor()",
+        f"            out.raw = y = raw0 {op.symbol} raw1",
+        "            out.like = like",
+        "            n = Node()",
+        *_saving(op, (0, 1), "            "),
+        "            n.p = p",
+        "            n.q = q",
+        *_finish("            "),
+    ]
+
+
+def parameters(op: Op) -> str:
+    parts = [a for a in op.arrays if a not in op.optional]
+    if parts:
+        parts.append("/")
+    parts += [f"{a}=None" for a in op.optional if a not in op.named]
+    keyword = False
+    for p in op.params:
+        if p.keyword_only and not keyword:
+            parts.append("*")
+            keyword = True
+        parts.append(p.name if p.default is Param.REQUIRED else f"{p.name}=D_{p.name}")
+    if op.named:
+        parts += [*([] if keyword else ["*"]), *(f"{a}=None" for a in op.named)]
+    return ", ".join(parts)
+
+
+def _keywords(op: Op, *, values: bool = False) -> str:
+    """The parameters, as they are passed on."""
+    if values:
+        return "".join(f"{p.name}, " for p in op.params)
+    return "".join(f", {p.name}={p.name}" for p in op.params)
+
+
+def _raws(op: Op) -> str:
+    return "raws" if op.variadic else ", ".join(f"raw{i}" for i in range(len(op.arrays)))
+
+
+def _nodes(op: Op) -> str:
+    return "nodes" if op.variadic else ", ".join(f"node{i}" for i in range(len(op.arrays)))
+
+
+def _unpacking(op: Op, i: int, name: str) -> list[str]:
+    lines = [f"    if type({name}) is Tensor:", f"        raw{i} = {name}.raw", f"        node{i} = {name}.node"]
+    if op.weak and len(op.arrays) == 2:
+        other = op.arrays[1 - i]
+        lines += [
+            f"    elif type({name}) in SCALARS and type({other}) is Tensor:",
+            f"        raw{i} = {name}",
+            f"        node{i} = None",
+        ]
+    if name in op.optional:
+        lines += [f"    elif {name} is None:", f"        raw{i} = node{i} = None"]
+    others = "(" + "".join(f"{a}, " for a in op.arrays) + ")"
+    return [*lines, "    else:", f"        raw{i}, node{i} = unpack(OP, {name!r}, {name}, {others})"]
+
+
+def _promotion(op: Op) -> list[str]:
+    """Arrays of different dtypes are brought to one before any op but an elementwise one, whose kernel promotes."""
+    if op.kind in ("elementwise", "constant"):
+        return []
+    if op.variadic:
+        return ["    raws, nodes = promote(OP, raws, nodes)"]
+    index = [i for i, a in enumerate(op.arrays) if a in op.differentiable]
+    if len(index) < 2:
+        return []
+    test = " and ".join(f"raw{index[0]}.dtype is raw{i}.dtype" for i in index[1:])
+    if op.weak:
+        plain = " or ".join(f"type(raw{i}) in SCALARS" for i in index)
+        test = f"not ({plain}) and {test}"
+    xs, ps = (", ".join(f"{c}{i}" for i in index) for c in ("raw", "node"))
+    return [f"    if not ({test}):", f"        ({xs}), ({ps}) = promote(OP, ({xs}), ({ps}))"]
+
+
+def _computing(op: Op) -> list[str]:
+    if op.variadic:
+        return [
+            "    lifted = lift(raws, nodes)",
+            "    if lifted is not None:",
+            f"        return OP.entry(lifted{_keywords(op)})",
+            "    try:",
+            f"        y = dispatch(OP, raws, raws{_keywords(op)})",
+            *_failing("raws"),
+        ]
+    count = len(op.arrays)
+    if not count:  # the body, not the kernel: it is the body that knows the default dtype
+        return ["    try:", f"        y = BODY(space_of(()){_keywords(op)})", *_failing("()")]
+    args = _raws(op) + _keywords(op)
+    expression = f"KERNEL({args})"
+    if op.symbol:
+        expression = f"raw0 {op.symbol} raw1" if count == 2 else f"{op.symbol}raw0"
+    kinds = [f"kind{i}" for i in range(count)]
+    lines = ["    " + "; ".join(f"kind{i} = type(raw{i})" for i in range(count))]
+    direct = " and ".join(f"{k} is ndarray" for k in kinds)
+    lines += ["    try:", f"        if {direct}:", f"            y = {expression}"]
+    builtin = " and ".join(f"{k} in BUILTIN" for k in kinds)
+    lines += [f"        elif {builtin}:"]
+    if op.weak and count == 2:  # ml_dtypes' bfloat16 does not know of weak scalars
+        for i, j in ((0, 1), (1, 0)):
+            lines += [
+                f"            {'el' if i else ''}if kind{j} in SCALARS and raw{i}.dtype.kind == 'V' and kind{j} is not complex:",
+                f"                raw{j} = raw{i}.dtype.type(raw{j})",
+            ]
+    lines += [f"            y = {expression}"]
+    lines += [
+        "        else:",
+        f"            lifted = lift(({_raws(op)},), ({_nodes(op)},))",
+        "            if lifted is not None:",
+        f"                return OP.entry(*lifted{_keywords(op)})",
+        f"            y = dispatch(OP, ({_raws(op)},), {args})",
+    ]
+    return lines + _failing(f"({_raws(op)},)")
+
+
+def _failing(raws: str) -> list[str]:
+    return ["    except Exception as error:", f"        raise failed(OP, error, {raws}) from error"]
+
+
+def _unrecorded(indent: str) -> list[str]:
+    return [f"{indent}out.node = None", f"{indent}return out"]
+
+
+def _fast(first: str, second: str, k1: str, k2: str) -> str:
+    """No broadcasting, one dtype, and that a common real one: then cotangents fit as they are."""
+    return (
+        f"{k1} is {k2} and (({k1} is ndarray and (d := {first}.dtype) is {second}.dtype and (d is F32 or d is F64) "
+        f"and {first}.shape == {second}.shape) or {k1} is f32 or {k1} is f64)"
+    )
+
+
+def _record_one(op: Op, i: int) -> list[str]:
+    """One argument has a derivative."""
+    lines = [
+        f"    p = node{i}",
+        "    if p is None:",
+        *_unrecorded("        "),
+        "    owners = state.active",
+        "    if p.owners is not owners:",
+        "        owners, p, _ = owned(owners, p, None)",
+        "        if p is None:",
+        *_unrecorded("            "),
+        "    n = Node()",
+    ]
+    if op.kind == "elementwise":
+        if len(op.arrays) == 1:  # the output has the argument's shape: only the dtype can matter
+            test = f"(kind{i} is ndarray and ((d := raw{i}.dtype) is F32 or d is F64)) or kind{i} is f32 or kind{i} is f64"
+            test = f"({test}) and type(y) is kind{i}"
+            lines += [f"    out.like = {op.arrays[i]}.like"]
+        else:
+            test = _fast(f"raw{i}", "y", f"kind{i}", "type(y)")
+        lines += _choice(op, test, (i,), "    ")
+    else:
+        lines += _saving(op, (i,), "    ")
+    return [*lines, "    n.p = p", "    n.q = None"]
+
+
+def _record_two(op: Op, i: int, j: int) -> list[str]:
+    """Two arguments have a derivative; each may be watched or not."""
+    lines = [
+        f"    p = node{i}",
+        f"    q = node{j}",
+        "    if p is None and q is None:",
+        *_unrecorded("        "),
+        "    owners = state.active",
+        "    if (p is not None and p.owners is not owners) or (q is not None and q.owners is not owners):",
+        "        owners, p, q = owned(owners, p, q)",
+        "        if p is None and q is None:",
+        *_unrecorded("            "),
+        "    n = Node()",
+    ]
+    cases = [("q is None", (i,), f"raw{i}", f"kind{i}"), ("p is None", (j,), f"raw{j}", f"kind{j}")]
+    for word, (test, watched, x, k) in zip(("if", "elif"), cases, strict=True):
+        lines += [f"    {word} {test}:"]
+        if op.kind == "elementwise":
+            lines += _choice(op, _fast(x, "y", k, "type(y)"), watched, "        ")
+        else:
+            lines += _saving(op, watched, "        ")
+        if test == "p is None":
+            lines += ["        p = q", "        q = None"]
+    if op.kind == "elementwise":
+        a, b = op.arrays[i], op.arrays[j]
+        lines += [
+            f"    elif {_fast(f'raw{i}', f'raw{j}', f'kind{i}', f'kind{j}')}:",
+            *_saving(op, (i, j), "        "),
+            f"        out.like = {b}.like = {a}.like = {a}.like or {b}.like or object()",
+            "    else:",
+            *_saving(op, (i, j), "        ", general=True),
+        ]
+    else:
+        lines += ["    else:", *_saving(op, (i, j), "        ")]
+    return [*lines, "    n.p = p", "    n.q = q"]
+
+
+def _choice(op: Op, test: str, watched: tuple[int, ...], indent: str) -> list[str]:
+    return [
+        f"{indent}if {test}:",
+        *_saving(op, watched, indent + "    "),
+        f"{indent}else:",
+        *_saving(op, watched, indent + "    ", general=True),
+    ]
+
+
+def _record_wide(op: Op) -> list[str]:
+    """Any number of arguments: the node holds a tuple of parents."""
+    nodes = "nodes" if op.variadic else f"({_nodes(op)},)"
+    return [
+        f"    q = {nodes}",
+        "    p = next((r for r in q if r is not None), None)",
+        "    if p is None:",
+        *_unrecorded("        "),
+        "    owners, p, q = owned(state.active, p, q)",
+        "    if p is None:",
+        *_unrecorded("        "),
+        "    n = Node()",
+        *_saving(op, None, "    ", general=op.kind == "elementwise"),
+        "    n.p = p",
+        "    n.q = q",
+    ]
+
+
+def _saving(op: Op, watched: tuple[int, ...] | None, indent: str, *, general: bool = False) -> list[str]:
+    """Choose the compiled rules for what is watched, and keep what they name."""
+    index, variant = rules.variant_for(op, watched, general)
+    lines, values = [], []
+    for name in variant.saved:
+        base, _, spec = name.partition(".")
+        raw = base  # "y", or a parameter
+        if base in op.arrays:
+            raw = "raws" if op.variadic else f"raw{op.arrays.index(base)}"
+        if not spec:
+            values.append(raw)
+        elif op.variadic and base != "y":
+            values.append("tuple(map(spec_of, raws))")
+        else:
+            made = f"spec_{base}"
+            lines += [f"{indent}{made} = Spec()", f"{indent}{made}.shape = {raw}.shape", f"{indent}{made}.dtype = {raw}.dtype"]
+            values.append(made)
+    lines += [f"{indent}n.op = V{index}"]
+    if general:
+        shapes = ["y.shape", "y.dtype"]
+        for i in watched or variant.watched:
+            shapes += [f"shape_of(raw{i})", f"dtype_of(raw{i})"] if watched is None else [f"raw{i}.shape", f"raw{i}.dtype"]
+        s = "(" + "".join(f"{v}, " for v in values) + ")"
+        return [*lines, f"{indent}n.s = {s}", f"{indent}n.t = ({', '.join(shapes)})"]
+    if len(values) > 2:
+        return [*lines, f"{indent}n.s = ({', '.join(values)})", f"{indent}n.t = None"]
+    values += ["None"] * (2 - len(values))
+    return [*lines, f"{indent}n.s = {values[0]}", f"{indent}n.t = {values[1]}"]
+
+
+def _composite(op: Op, raws: str, nodes: str) -> list[str]:
+    """Written in other ops: recorded op by op where something is recorded, else straight on raw arrays."""
+    word = {a: f"{a}=" if a in op.named else "" for a in op.arrays}
+    given = op.arrays[0] if op.variadic else ", ".join(f"{word[a]}{a}" for a in op.arrays)
+    free = "all(r is None for r in nodes)" if op.variadic else " and ".join(f"node{i} is None" for i in range(len(op.arrays)))
+    passed = "raws" if op.variadic else ", ".join(f"{word[a]}raw{i}" for i, a in enumerate(op.arrays))
+    listed = "raws" if op.variadic else f"({raws},)"
+    return [
+        f"    if {free}:",
+        "        try:",
+        f"            y = BODY(space_of({listed}), {passed}{_keywords(op)})",
+        "        except Exception as error:",
+        f"            raise failed(OP, error, {listed}) from error",
+        "        return outputs(OP, y, None, None, None, None)",
+        f"    return BODY(F, {given}{_keywords(op)})",
+    ]
