@@ -25,7 +25,7 @@ from tapegrad.ops import nn_embedding as _embedding
 from tapegrad.ops import nn_images as _images
 from tapegrad.ops import nn_loss as _loss
 from tapegrad.ops import nn_norm as _norm
-from tapegrad.ops import reductions as _reductions
+from tapegrad.ops import softmax as _softmax
 from tapegrad.ops.convert import asarray as _asarray
 from tapegrad.registry.space import F as _F
 
@@ -83,9 +83,9 @@ unfold = _images.unfold
 fold = _images.fold
 interpolate = _images.interpolate
 
-softmax = _reductions.softmax.entry
-log_softmax = _reductions.log_softmax.entry
-logsumexp = _reductions.logsumexp.entry
+softmax = _softmax.softmax.entry
+log_softmax = _softmax.log_softmax.entry
+logsumexp = _softmax.logsumexp.entry
 
 batch_norm = _norm.batch_norm.entry
 layer_norm = _norm.layer_norm.entry

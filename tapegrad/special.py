@@ -1,7 +1,7 @@
 """Special functions."""
 
 from tapegrad.ops import nn_activation as _activation
-from tapegrad.ops import reductions as _reductions
+from tapegrad.ops import softmax as _softmax
 from tapegrad.ops import special as _ops
 
 bessel_i = _ops.bessel_i.entry
@@ -34,9 +34,9 @@ xlog1py = _ops.xlog1py.entry
 xlogy = _ops.xlogy.entry
 zeta = _ops.zeta.entry
 log_sigmoid = _activation.logsigmoid.entry
-logsumexp = _reductions.logsumexp.entry
-softmax = _reductions.softmax.entry
-log_softmax = _reductions.log_softmax.entry
+logsumexp = _softmax.logsumexp.entry
+softmax = _softmax.softmax.entry
+log_softmax = _softmax.log_softmax.entry
 
 __all__ = [
     "bessel_i",

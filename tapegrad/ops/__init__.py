@@ -21,8 +21,10 @@ from tapegrad.ops import (
     parts,
     products,
     reductions,
+    repeating,
     sets,
     shape,
+    softmax,
     sorting,
     steps,
 )
@@ -37,8 +39,10 @@ __all__ = [
     "parts",
     "products",
     "reductions",
+    "repeating",
     "sets",
     "shape",
+    "softmax",
     "sorting",
     "steps",
 ]

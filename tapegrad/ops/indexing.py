@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -136,17 +137,10 @@ def take(xp: Any, x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
 def _take_adjoint(F: Any, g: Any, x: Any, indices: Any, axis: int | None) -> Any:
     if axis is None:
         if len(x.shape) != 1:
-            flat = F.put_along_axis_add(F.reshape(g, (-1,)), F.reshape(indices, (-1,)), (_size(x.shape),), 0)
+            flat = F.put_along_axis_add(F.reshape(g, (-1,)), F.reshape(indices, (-1,)), (math.prod(x.shape),), 0)
             return F.reshape(flat, x.shape)  # so not `take_add`, which may be put off
         axis = 0
     return F.take_add(g, indices, x.shape, axis % len(x.shape))
-
-
-def _size(shape: tuple[int, ...]) -> int:
-    n = 1
-    for k in shape:
-        n *= k
-    return n
 
 
 take.adjoint(x=_take_adjoint, indices=no_derivative)
@@ -156,13 +150,13 @@ take.adjoint(x=_take_adjoint, indices=no_derivative)
 def _take_batch(F: Any, has: Any, x: Any, indices: Any, *, axis: Any = None) -> Any:
     if has[0] and not has[1]:
         if axis is None:
-            x = F.reshape(x, (x.shape[0], _size(x.shape[1:])))
+            x = F.reshape(x, (x.shape[0], math.prod(x.shape[1:])))
         return F.take(x, indices, axis=1 if axis is None else shifted(axis, len(x.shape) - 1))
     if not has[0]:
         axis = (0 if axis is None else axis) % len(x.shape)
         return F.moveaxis(F.take(x, indices, axis=axis), axis, 0)
     if axis is None:
-        x = F.reshape(x, (x.shape[0], _size(x.shape[1:])))
+        x = F.reshape(x, (x.shape[0], math.prod(x.shape[1:])))
     axis = 0 if axis is None else axis % (len(x.shape) - 1)
     rows = F.moveaxis(x, axis + 1, 1)
     n, k = rows.shape[:2]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.dtypes import float32
-from tapegrad.registry import composite, constant, elementwise, linear, primitive
-from tapegrad.registry.batching import flattening, over_axis, shifted
+from tapegrad.registry import composite, constant, linear, primitive
+from tapegrad.registry.batching import flattening, over_axis
 
 
-def _reduction(draw: Any) -> Any:
+def reduction(draw: Any) -> Any:
     x = draw.array()
     return x, {"axis": draw.axes(x), "keepdims": draw.boolean()}
 
@@ -49,7 +49,7 @@ def reduced_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
     return tuple(k for i, k in enumerate(shape) if i not in gone)
 
 
-@linear(laws=_reduction)
+@linear(laws=reduction)
 def sum(xp: Any, x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """The sum over axes; half precision is added up in float32, small integers in the default integer dtype."""
     return xp.sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
@@ -85,7 +85,7 @@ def _is_half(x: Any) -> bool:
     return bool(x.dtype.itemsize == 2 and x.dtype.kind in "fV")
 
 
-@composite(laws=_reduction)
+@composite(laws=reduction)
 def mean(F: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """The arithmetic mean over axes; NaN over no elements.  Half precision is computed in float32."""
     if _is_half(x):
@@ -103,7 +103,7 @@ def count(shape: tuple[int, ...], axis: Any) -> int:
     return n
 
 
-@primitive(laws=_reduction, order=2)
+@primitive(laws=reduction, order=2)
 def prod(xp: Any, x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """The product over axes.  The derivative is the product of all others, whatever zeros there are."""
     return xp.prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
@@ -277,19 +277,19 @@ def argmin(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> A
     return xp.argmin(x, axis=axis, keepdims=keepdims)
 
 
-@constant(laws=_reduction)
+@constant(laws=reduction)
 def all(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Whether all elements over axes are true."""
     return xp.all(x, axis=axis, keepdims=keepdims)
 
 
-@constant(laws=_reduction)
+@constant(laws=reduction)
 def any(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Whether one element over axes is true."""
     return xp.any(x, axis=axis, keepdims=keepdims)
 
 
-@constant(laws=_reduction)
+@constant(laws=reduction)
 def count_nonzero(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """How many elements over axes are not zero."""
     return xp.count_nonzero(x, axis=axis, keepdims=keepdims)
@@ -297,7 +297,7 @@ def count_nonzero(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = Fals
 
 # -- spread ----------------------------------------------------------------------------------------------
 def _spread(draw: Any) -> Any:
-    x, params = _reduction(draw)
+    x, params = reduction(draw)
     return x, {**params, "correction": draw.choice(0.0, 0.0, 1.0)}
 
 
@@ -326,7 +326,7 @@ def std(F: Any, x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdim
     return F.norm2(d, axis=axis, keepdims=keepdims) / n**0.5
 
 
-@primitive(laws=_reduction, kinks=(0.0,), public=False)
+@primitive(laws=reduction, kinks=(0.0,), public=False)
 def norm2(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """sqrt(sum(abs(x)**2)) over axes, without overflow; at 0 the derivative is 0, the smallest subgradient."""
     return xp.norm2(x, axis=axis, keepdims=keepdims)
@@ -348,83 +348,11 @@ norm2.pushforward(
 )
 
 
-# -- the softmax family ----------------------------------------------------------------------------------
-@composite(laws=_reduction)
-def logsumexp(F: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """log(sum(exp(x))) over axes, without overflow; -inf over a row that is all -inf, with derivative 0."""
-    shift = F.shift_of(x, axis=axis)
-    y = F.log_of_sum(F.sum(F.exp_less(x, shift), axis=axis, keepdims=True)) + shift
-    return y if keepdims else F.reshape(y, reduced_shape(x.shape, axis))
-
-
-@constant(laws="the value of logsumexp does not depend on it: the laws of logsumexp", public=False)
-def shift_of(xp: Any, x: Any, /, *, axis: Any) -> Any:
-    """What is taken off before an exponential: the largest element over axes, or 0 where that is infinite or does no harm."""
-    m = xp.max(x, axis=axis, keepdims=True)
-    return xp.where(xp.isfinite(m), m, 0)
-
-
-@elementwise(public=False)
-def exp_less(xp: Any, x1: Any, x2: Any, /) -> Any:
-    """exp(x1 - x2), element by element."""
-    return xp.exp(x1 - x2)
-
-
-exp_less.partials(x1="y", x2=lambda F, y: -y)
-
-
-@elementwise(domain=(0.1, 9), public=False)
-def log_of_sum(xp: Any, x: Any, /) -> Any:
-    """The natural logarithm of a sum of exponentials: -inf at 0, where all of them are 0, with derivative 0."""
-    return xp.log_of_sum(x)
-
-
-log_of_sum.partials(x=lambda F, x: F.where(x == 0, 0, 1 / x))
-
-
-def _over_axes(draw: Any) -> Any:
-    x = draw.array("n", "m")
-    return x, {"axis": draw.axes(x)}
-
-
-@primitive(laws=_over_axes)
-def softmax(xp: Any, x: Any, /, *, axis: Any = -1) -> Any:
-    """exp(x) / sum(exp(x)) over axes, without overflow; zeros over a row that is all -inf."""
-    return xp.softmax(x, axis=axis)
-
-
-def _softmax_step(F: Any, t: Any, y: Any, axis: Any) -> Any:
-    return y * (t - F.sum(t * y, axis=axis, keepdims=True))
-
-
-softmax.pullback(x=lambda F, g, y, axis: _softmax_step(F, g, F.conj(y) if y.dtype.kind == "c" else y, axis))
-softmax.pushforward(x=_softmax_step)
-
-
-@primitive(laws=_over_axes)
-def log_softmax(xp: Any, x: Any, /, *, axis: Any = -1) -> Any:
-    """x - logsumexp(x) over axes; -inf over a row that is all -inf, with derivative 0."""
-    return xp.log_softmax(x, axis=axis)
-
-
-log_softmax.pullback(x=lambda F, g, y, axis: g - F.conj(F.exp(y)) * F.sum(g, axis=axis, keepdims=True))
-log_softmax.pushforward(x=lambda F, t, y, axis: t - F.sum(t * F.exp(y), axis=axis, keepdims=True))
-
-
 # -- batches ---------------------------------------------------------------------------------------------
 for _op in (sum, prod, max, min, all, any, count_nonzero, norm2):
     _op.batch(over_axis(_op.name))
 for _op in (argmax, argmin, cumulative_sum, cumulative_prod):
     _op.batch(flattening(_op.name))
-
-@shift_of.batch
-def _shift_of_batch(F: Any, has: Any, x: Any, *, axis: Any) -> Any:
-    axis = tuple(range(1, len(x.shape))) if axis is None else shifted(axis, len(x.shape) - 1)
-    return F.broadcast_to(F.shift_of(x, axis=axis), kept_shape(x.shape, axis))
-
-
-softmax.batch(lambda F, has, x, *, axis=-1: over_axis("softmax")(F, has, x, axis=axis))
-log_softmax.batch(lambda F, has, x, *, axis=-1: over_axis("log_softmax")(F, has, x, axis=axis))
 
 
 @sum_to.batch
