@@ -133,3 +133,22 @@ def test_import_loads_nothing_heavy() -> None:
     program = f"import sys, tapegrad; print(*(name for name in {HEAVY} if name in sys.modules))"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout.split() == []
+
+
+@pytest.mark.parametrize("module", ["", "fft", "linalg", "nn", "special"])
+def test_a_module_that_is_imported_at_its_first_use_brings_the_ops_that_it_calls_by_name(module: str) -> None:
+    # In a process of its own, for here every op is declared already.
+    program = """
+import ast, pathlib, sys
+import tapegrad
+from tapegrad.registry.space import F
+getattr(tapegrad, sys.argv[1], None)
+for name, module in sorted(sys.modules.items()):
+    if name.startswith("tapegrad."):
+        for node in ast.walk(ast.parse(pathlib.Path(module.__file__).read_text("utf-8"))):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("F", "_F"):
+                if not hasattr(F, node.attr):
+                    print(f"{name}:{node.lineno}: F.{node.attr}")
+"""
+    result = subprocess.run([sys.executable, "-c", program, module], capture_output=True, text=True, check=True)
+    assert result.stdout == ""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad.core.tensor import Tensor
 from tapegrad.errors import ArgumentError, ShapeError
+from tapegrad.ops import nn_conv, nn_pool, nn_resize  # noqa: F401  they declare what is called here by name
 from tapegrad.ops import nn_windows as _windows
 from tapegrad.ops.convert import asarray as _asarray
 from tapegrad.registry.space import F as _F
