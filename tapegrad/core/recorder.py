@@ -133,6 +133,7 @@ _by_serial = attrgetter("serial")
 EMPTY = Owners(frozenset())
 #: The owners of a node that nobody records from; not `EMPTY`, for that is who is recording where no tape is.
 NOBODY = Owners(frozenset())
+NOBODY.spent = True
 
 
 def group(recorders: frozenset[Recorder]) -> Owners:
@@ -244,16 +245,31 @@ def watch(x: Tensor, recorders: frozenset[Recorder]) -> Node:
         base = x.node
         while base is not None and base.owners.spent:
             base = base.p if base.op is WATCH else None
-        while base is not None:  # down to the oldest that stands for all who may still ask
-            live = frozenset(r for r in base.owners.recorders if r.live)
-            older = base.p if base.op is WATCH else None
-            if live and (older is None or not live <= older.owners.recorders):
-                if not base.owners.recorders >= recorders or base.op is REBOUND:
-                    base = make_node(WATCH, base, None, None, None, group(recorders | live))
-                break
-            base = older
-        x.node = node = base or make_node(WATCH, None, None, None, None, group(recorders))
-        return node
+        if base is not None:
+            base = _standing(base, recorders)
+        if base is None:
+            base = make_node(WATCH, None, None, None, None, group(recorders))
+        x.node = base
+        return base
+
+
+def _standing(base: Node, recorders: frozenset[Recorder]) -> Node | None:
+    """The oldest node of a value that stands for all who may still ask, or one that does so for these recorders too."""
+    at: Node | None = base
+    while at is not None:
+        live = at.owners.recorders
+        if not all(map(_is_live, live)):
+            live = frozenset(filter(_is_live, live))
+        older = at.p if at.op is WATCH else None
+        if live and (older is None or not live <= older.owners.recorders):
+            if at.owners.recorders >= recorders and at.op is not REBOUND:
+                return at
+            return make_node(WATCH, at, None, None, None, group(recorders | live))
+        at = older
+    return None
+
+
+_is_live = attrgetter("live")
 
 
 def root(node: Node | None, recorder: Recorder) -> Node | None:
