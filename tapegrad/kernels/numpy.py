@@ -95,6 +95,7 @@ from tapegrad.kernels.numpy_fft import (  # noqa: F401  kernels too
     rfft_frequencies,
 )
 from tapegrad.kernels.numpy_linalg import (  # noqa: F401  kernels too
+    adjoint_matmul,
     around_zero,
     cholesky,
     cofactor,
@@ -109,6 +110,7 @@ from tapegrad.kernels.numpy_linalg import (  # noqa: F401  kernels too
     inv,
     inv_or_inf,
     matmul,
+    matmul_adjoint,
     matrix_adjoint,
     matrix_exp,
     matrix_exp_along,
@@ -252,10 +254,6 @@ def mul_zero(g: Any, partial: Any) -> Any:
 
 
 # -- reductions --------------------------------------------------------------------------------------
-def _plain(axis: Any) -> Any:
-    return tuple(axis) if type(axis) is list else axis
-
-
 def prod(x: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     return np.prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
 

@@ -43,6 +43,14 @@ def matmul(x1: Any, x2: Any) -> Any:
     return y if y.dtype is x1.dtype else y.astype(np.result_type(x1, x2), copy=False)
 
 
+def adjoint_matmul(x1: Any, x2: Any) -> Any:
+    return matmul(matrix_adjoint(x1), x2)
+
+
+def matmul_adjoint(x1: Any, x2: Any) -> Any:
+    return matmul(x1, matrix_adjoint(x2))
+
+
 def _mismatch(x1: Any, x2: Any) -> str:
     """Why two arrays have no matrix product, and whether transposing one would help."""
     if not (x1.ndim and x2.ndim):

@@ -23,7 +23,7 @@ def matmul(xp: Any, x1: Any, x2: Any, /) -> Any:
 
 def _matmul_left(F: Any, g: Any, x1: Any, x2: Any) -> Any:
     if len(g.shape) == 2 == len(x2.shape):
-        return F.matmul(g, F.matrix_adjoint(x2))
+        return F.matmul_adjoint(g, x2)
     n1, n2 = len(x1.shape), len(x2.shape)
     if n2 == 1:
         left = F.expand_dims(g, axis=-1) * F.conj(x2)
@@ -36,7 +36,7 @@ def _matmul_left(F: Any, g: Any, x1: Any, x2: Any) -> Any:
 
 def _matmul_right(F: Any, g: Any, x1: Any, x2: Any) -> Any:
     if len(g.shape) == 2 == len(x1.shape):
-        return F.matmul(F.matrix_adjoint(x1), g)
+        return F.adjoint_matmul(x1, g)
     n1, n2 = len(x1.shape), len(x2.shape)
     if n1 == 1:
         right = F.expand_dims(F.conj(x1), axis=-1) * F.expand_dims(g, axis=-2) if n2 > 1 else F.conj(x1) * g
@@ -50,6 +50,31 @@ def _matmul_right(F: Any, g: Any, x1: Any, x2: Any) -> Any:
 
 
 matmul.adjoint(x1=_matmul_left, x2=_matmul_right)
+
+
+# With these two, products of plain matrices are a family that is closed under differentiation: no transpose is recorded.
+@multilinear(laws=lambda draw: (draw.array(3, "n"), draw.array(3, "m")), public=False)
+def adjoint_matmul(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """The product of the conjugate transpose of the first matrix with the second, (k, n), (k, m) -> (n, m)."""
+    return xp.adjoint_matmul(x1, x2)
+
+
+adjoint_matmul.adjoint(
+    x1=lambda F, g, x2: F.matmul_adjoint(x2, g),
+    x2=lambda F, g, x1: F.matmul(x1, g),
+)
+
+
+@multilinear(laws=lambda draw: (draw.array("n", 3), draw.array("m", 3)), public=False)
+def matmul_adjoint(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """The product of the first matrix with the conjugate transpose of the second, (n, k), (m, k) -> (n, m)."""
+    return xp.matmul_adjoint(x1, x2)
+
+
+matmul_adjoint.adjoint(
+    x1=lambda F, g, x2: F.matmul(g, x2),
+    x2=lambda F, g, x1: F.adjoint_matmul(g, x1),
+)
 
 
 @composite(laws=lambda draw: draw.choice(
@@ -242,6 +267,16 @@ def _matmul_batch(F: Any, has: Any, x1: Any, x2: Any) -> Any:
     if n1 == 1:
         y = F.squeeze(y, -2)
     return F.squeeze(y, -1) if n2 == 1 else y
+
+
+@adjoint_matmul.batch
+def _adjoint_matmul_batch(F: Any, has: Any, x1: Any, x2: Any) -> Any:
+    return _matmul_batch(F, has, F.matrix_adjoint(x1), x2)
+
+
+@matmul_adjoint.batch
+def _matmul_adjoint_batch(F: Any, has: Any, x1: Any, x2: Any) -> Any:
+    return _matmul_batch(F, has, x1, F.matrix_adjoint(x2))
 
 
 def with_rank(F: Any, x: Any, batched: bool, rank: int) -> Any:
