@@ -149,8 +149,9 @@ def shifted_prod(F: Any, x: Any, /) -> Any:
 
 
 def _cumulative(draw: Any) -> Any:
-    x = draw.array(*draw.choice(("n",), ("n", "m"), ("n", 2, "m")))
-    axis = draw.choice(None, draw.axis(x)) if len(x.shape) == 1 else draw.axis(x)
+    x = draw.array(*draw.choice((), ("n",), ("n", "m"), ("n", 2, "m")))
+    axis = draw.axis(x) if x.shape else draw.choice(0, -1)
+    axis = axis if len(x.shape) > 1 else draw.choice(None, axis)
     return x, {"axis": axis, "include_initial": draw.boolean()}
 
 
@@ -168,10 +169,10 @@ def _cumulative_sum_adjoint(F: Any, g: Any, x: Any, axis: Any, dtype: Any, inclu
     axis = -1 if axis is None else axis
     g = F.flip(F.cumulative_sum(F.flip(g, axis=axis), axis=axis), axis=axis)
     if include_initial:
-        index = [slice(None)] * len(x.shape)
+        index = [slice(None)] * len(g.shape)
         index[axis] = slice(1, None)
         g = F.getitem(g, tuple(index))
-    return g
+    return g if x.shape else F.reshape(g, ())  # the value of a 0-d array has an axis
 
 
 cumulative_sum.adjoint(x=_cumulative_sum_adjoint)
@@ -190,6 +191,9 @@ def _cumulative_prod_pullback(F: Any, g: Any, x: Any, axis: Any, dtype: Any, inc
     s_i = g_i + x_{i+1} * s_{i+1}: a linear recurrence from the end, without a division."""
     if dtype is not None:
         g = F.cast(g, x.dtype)
+    if not x.shape:  # its value has an axis
+        g = F.getitem(g, 1) if include_initial else g
+        return F.reshape(g, ())
     axis = -1 if axis is None else axis
     n = len(x.shape)
     last = n - 1

@@ -218,11 +218,11 @@ def over_axis(name: str) -> Callable[..., Any]:
 
 
 def flattening(name: str, default: Any = None) -> Callable[..., Any]:
-    """The same, for an op that flattens where the axis is None."""
+    """The same, for an op that flattens where the axis is None, and where there is none to name."""
 
     def rule(F: Any, has: Sequence[bool], x: Any, *args: Any, axis: Any = default, **params: Any) -> Any:
         rank = len(x.shape) - 1
-        if axis is not None:
+        if axis is not None and rank:
             return getattr(F, name)(x, *args, axis=shifted(axis, rank), **params)
         keepdims = params.pop("keepdims", None)
         n = 1
