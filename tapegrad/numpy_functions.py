@@ -35,7 +35,6 @@ UFUNC_NAMES = {
     "arctan": "atan",
     "arctan2": "atan2",
     "arctanh": "atanh",
-    "expit": "sigmoid",
     "psi": "digamma",
 }
 

@@ -1,5 +1,6 @@
 """Special functions."""
 
+from tapegrad.ops import functions as _functions
 from tapegrad.ops import nn_activation as _activation
 from tapegrad.ops import softmax as _softmax
 from tapegrad.ops import special as _ops
@@ -14,7 +15,7 @@ erfc = _ops.erfc.entry
 erfcinv = _ops.erfcinv.entry
 erfcx = _ops.erfcx.entry
 erfinv = _ops.erfinv.entry
-expit = _ops.expit.entry
+expit = _functions.expit.entry
 gamma = _ops.gamma.entry
 gammaln = _ops.gammaln.entry
 i0 = _ops.i0.entry

@@ -253,7 +253,7 @@ def logaddexp(xp: Any, x1: Any, x2: Any, /) -> Any:
     return xp.logaddexp(x1, x2)
 
 
-logaddexp.partials(x1=lambda F, x1, x2: F.sigmoid(_gap(F, x1, x2)), x2=lambda F, x1, x2: F.sigmoid(_gap(F, x2, x1)))
+logaddexp.partials(x1=lambda F, x1, x2: F.expit(_gap(F, x1, x2)), x2=lambda F, x1, x2: F.expit(_gap(F, x2, x1)))
 
 
 def _gap(F: Any, a: Any, b: Any) -> Any:

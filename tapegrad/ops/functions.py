@@ -177,4 +177,15 @@ def sigmoid(xp: Any, x: Any, /) -> Any:
     return xp.sigmoid(x)
 
 
+# From y alone, though it has no digits left where y is near 1: another exponential made a step of an LSTM 20 % slower.
+# `special.expit` has all digits.
 sigmoid.partials(x=lambda F, y: y * (1 - y))
+
+
+@elementwise(real=True, public=False)
+def expit(xp: Any, x: Any, /) -> Any:
+    """1 / (1 + exp(-x)); unlike that of `nn.sigmoid`, its derivative keeps its digits where the value is close to 1."""
+    return xp.expit(x)
+
+
+expit.partials(x=lambda F, x, y: y * F.expit(-x))

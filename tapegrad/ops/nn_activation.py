@@ -107,7 +107,8 @@ def softplus(xp: Any, x: Any, /, *, beta: float = 1.0) -> Any:
     return xp.softplus(x, beta=beta)
 
 
-softplus.partials(x=lambda F, x, beta: F.sigmoid(x if beta == 1 else beta * x))
+# `expit`, whose own derivative has all its digits where `sigmoid` is close to 1: so have second derivatives here.
+softplus.partials(x=lambda F, x, beta: F.expit(x if beta == 1 else beta * x))
 
 
 @elementwise(real=True, public=False)
@@ -116,7 +117,7 @@ def logsigmoid(xp: Any, x: Any, /) -> Any:
     return -xp.softplus(-x)
 
 
-logsigmoid.partials(x=lambda F, x: F.sigmoid(-x))
+logsigmoid.partials(x=lambda F, x: F.expit(-x))
 
 
 @elementwise(real=True, kinks=(0.0,), laws=_with(alpha=(1.0, 0.3, 2.0)), public=False)

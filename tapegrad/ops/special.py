@@ -275,16 +275,7 @@ def kl_div(xp: Any, x1: Any, x2: Any, /) -> Any:
 kl_div.partials(x1=lambda F, x1, x2: _log(F, x1) - _log(F, x2), x2=lambda F, x1, x2: 1 - x1 / _where_both(F, x1, x2))
 
 
-# -- the logistic function -----------------------------------------------------------------------------
-@elementwise(real=True, public=False)
-def expit(xp: Any, x: Any, /) -> Any:
-    """1 / (1 + exp(-x)); unlike that of `nn.sigmoid`, its derivative keeps its digits where the value is close to 1."""
-    return xp.expit(x)
-
-
-expit.partials(x=lambda F, x, y: y * F.expit(-x))
-
-
+# -- the inverse of the logistic function --------------------------------------------------------------
 @elementwise(real=True, singular=True, domain=(0.05, 0.95), public=False)
 def logit(xp: Any, x: Any, /) -> Any:
     """log(x / (1 - x)), for x from 0 to 1, where it is infinite, as is its derivative."""
