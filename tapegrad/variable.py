@@ -70,6 +70,11 @@ class Variable(Tensor):
         return found
 
     def _checked(self, what: str, value: Any, *, copy: bool | None = None) -> Any:
+        if value is None:
+            raise ArgumentError(
+                f"{self._label()}.{what}(value): expected an array or a number, got None; a gradient is None where the target "
+                "does not depend on the source, or was computed outside the tape"
+            )
         raw = raw_of(value if isinstance(value, Tensor) else asarray(value, dtype=self.raw.dtype, copy=copy))
         self._fits(what, raw)
         return raw
@@ -90,7 +95,7 @@ class Variable(Tensor):
     def assign(self, value: Any) -> Variable:
         """Replace the value by one of the same shape and dtype.  What tapes have recorded is not changed.
 
-        Raises ShapeError or DTypeError, and then leaves the variable as it was.
+        Raises ShapeError, DTypeError or ArgumentError, and then leaves the variable as it was.
         """
         self.raw = self._checked("assign", value, copy=True)
         return self

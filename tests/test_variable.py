@@ -179,3 +179,12 @@ def test_one_variable_in_many_places_of_one_op() -> None:
     with tg.GradientTape() as tape:
         y = tg.sum(v * v) + tg.sum(tg.concat([v, v, 2 * v])) + v @ v
     assert tape.gradient(y, v).tolist() == [4 * 1.5 + 4, 4 * 2.5 + 4]
+
+
+@pytest.mark.parametrize("value", [2.5, [2.5, 1.5]])
+@pytest.mark.parametrize("method", ["assign", "assign_add", "assign_sub"])
+def test_the_gradient_of_what_is_not_connected_is_not_assigned(method: str, value: object) -> None:
+    v = tg.Variable(value, name="bias")
+    with pytest.raises(ArgumentError, match=f"Variable 'bias'.{method}.value.: expected an array or a number, got None"):
+        getattr(v, method)(None)
+    assert v.numpy().tolist() == value

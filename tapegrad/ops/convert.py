@@ -86,6 +86,9 @@ def _from_python(x: Any, dtype: Any) -> Any:
         pass
     kinds: set[Any] = set()
     _collect_kinds(x, kinds)
+    for kind in (type(None), str, bytes):
+        if kind in kinds:  # where a dtype is given, NumPy would make None NaN, and read numbers out of text
+            raise ArgumentError(f"asarray(x): expected numbers or nested sequences of them, got {kind.__name__}")
     if dtype is None:
         dtype = _common(kinds)
     if Tensor in kinds:
