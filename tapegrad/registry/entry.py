@@ -10,12 +10,17 @@ import numpy as np
 from tapegrad.core.node import Node, tick
 from tapegrad.core.recorder import state
 from tapegrad.core.tensor import Tensor
+from tapegrad.errors import DeclarationError
 from tapegrad.registry.op import Op, Param, Spec
 from tapegrad.registry.source import entry_source, parameters
 from tapegrad.registry.space import BUILTIN, NUMPY, SCALARS, F, space_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+#: The statement that gives an op its derivative.
+_STATEMENTS = {"elementwise": "partials", "linear": "adjoint", "multilinear": "adjoint", "primitive": "pullback"}
 
 
 def _uncompiled(*args: Any, **params: Any) -> Any:
@@ -60,6 +65,11 @@ class _Signed:
 def _first_call(op: Op) -> Callable[..., Any]:
     function = op.entry
     assert isinstance(function, FunctionType)
+    if op.kind in _STATEMENTS and not op.rules:
+        raise DeclarationError(
+            f"{op.name}: called before its derivative was given; write {op.name}.{_STATEMENTS[op.kind]}(...), or declare it "
+            "as a constant, which has none"
+        )
     source = entry_source(op)
     env = function.__globals__
     env.update(_environment(op))

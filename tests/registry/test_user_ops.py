@@ -438,3 +438,19 @@ def test_a_rules_own_name_and_line_show_in_the_traceback() -> None:
         ask()
     assert any(entry.name == "rule_of_mine" and str(entry.path) == __file__ for entry in caught.traceback)
     assert caught.value.__notes__ == ["in the derivative of faulty"]
+
+
+def test_an_op_is_not_called_before_its_derivative_is_given() -> None:
+    @tg.elementwise(public=False)
+    def unfinished(xp: Any, x: Any, /) -> Any:
+        """The square."""
+        return x * x
+
+    x = tg.asarray(1.5)
+    with pytest.raises(DeclarationError, match=r"unfinished: called before its derivative was given; write unfinished.partials"):
+        unfinished(x)
+    unfinished.partials(x=lambda F, x: 2 * x)
+    with tg.GradientTape() as tape:
+        tape.watch(x)
+        y = unfinished(x)
+    assert float(tape.gradient(y, x)) == 3
