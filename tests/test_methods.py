@@ -93,6 +93,14 @@ def test_text_shows_values_dtype_and_who_records() -> None:
     assert len(repr(tg.zeros((1000, 1000)))) < 2000
 
 
+def test_a_format_is_that_of_the_only_element() -> None:
+    for x in (tg.asarray(2.5), tg.asarray([[2.5]]), tg.Variable(2.5)):
+        assert f"{x:.3f}" == "2.500"
+    assert f"{tg.asarray([1.5, 2.5])}" == "Tensor([1.5, 2.5], dtype=float32)"
+    with pytest.raises(TypeError, match=r"the format '.3f' takes an array of one element, got shape \(2,\)"):
+        f"{tg.asarray([1.5, 2.5]):.3f}"
+
+
 def test_shapes_and_dtypes_are_plain() -> None:
     x = tg.ones((2, 0, 3), dtype=tg.float64)
     assert (x.shape, x.ndim, x.size, x.dtype) == ((2, 0, 3), 3, 0, np.dtype("float64"))

@@ -136,6 +136,11 @@ def text(self: Tensor) -> str:
     return f"Tensor({values}, dtype={raw.dtype}{watched})"
 
 
+def formatted(self: Tensor, spec: str) -> str:
+    """What an f-string shows: with a format such as `.4f`, the only element."""
+    return format(scalar(self, f"the format {spec!r}"), spec) if spec else str(self)
+
+
 def _length(self: Tensor) -> int:
     if not self.shape:
         raise TypeError("len() of a 0-d tensor")
@@ -176,6 +181,7 @@ def install() -> None:
         "__reduce__": reduced,
         "__array__": exchange.array,
         "__repr__": text,
+        "__format__": formatted,
         "__dlpack__": exchange.dlpack,
         "__dlpack_device__": exchange.dlpack_device,
         "__setitem__": setitem,
