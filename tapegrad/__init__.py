@@ -96,7 +96,12 @@ def __getattr__(name: str) -> _Any:
         return dtypes.bfloat16
     if name in _LAZY:
         return _importlib.import_module(f"tapegrad.{name}")
-    raise AttributeError(f"module 'tapegrad' has no attribute {name!r}")
+    raise AttributeError(f"module 'tapegrad' has no attribute {name!r}", name=name, obj=_sys.modules[__name__])
+
+
+def __dir__() -> list[str]:
+    """What is there, with what is imported when it is first asked for."""
+    return sorted({*globals(), *_LAZY, "bfloat16"})
 
 
 def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> _Any:

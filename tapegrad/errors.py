@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numpy.linalg import LinAlgError as _LinAlgError
+
 
 class TapegradError(Exception):
     """Base of all errors that tapegrad raises on its own account."""
@@ -20,6 +22,18 @@ class ShapeError(TapegradError, ValueError):
 
 class DTypeError(TapegradError, TypeError):
     """A dtype that the op does not take, for example bits of a float."""
+
+
+class BoundsError(ShapeError, IndexError):
+    """An index or an axis is out of range."""
+
+
+class RangeError(DTypeError, OverflowError):
+    """A Python integer is more than the array's dtype can hold."""
+
+
+class MatrixError(TapegradError, _LinAlgError):
+    """A matrix is singular, or not positive definite, or an algorithm does not converge for it."""
 
 
 class GradientError(TapegradError, RuntimeError):

@@ -18,6 +18,8 @@ from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops.convert import asarray
 from tapegrad.registry.space import F
 
+__all__ = ["Generator", "bernoulli", "default_generator", "integers", "normal", "permutation", "seed", "uniform"]
+
 _DIRECT = frozenset(["float32", "float64"])
 
 

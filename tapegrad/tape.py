@@ -93,7 +93,10 @@ class GradientTape:
         leaves, _ = flatten(value)
         for x in leaves:
             if not isinstance(x, Tensor):
-                raise ArgumentError(f"watch(value): expected a Tensor or Variable, got {type(x).__name__}")
+                raise ArgumentError(
+                    f"watch(value): expected a Tensor or Variable, got {type(x).__name__}; "
+                    "write x = tapegrad.asarray(x), and watch and use that"
+                )
             if not is_inexact(x.raw.dtype):
                 raise DTypeError(
                     f"watch(value): expected a floating dtype, got {x.raw.dtype}; integers have no derivative, "
@@ -301,14 +304,20 @@ def _targets(target: Any) -> list[Any]:
     leaves, _ = flatten(target)
     for y in leaves:
         if y is not None and not isinstance(y, Tensor):
-            raise ArgumentError(f"gradient(target, ...): expected Tensors, got {type(y).__name__}")
+            raise ArgumentError(
+                f"gradient(target, ...): expected Tensors, got {type(y).__name__}; "
+                "a number or a NumPy array has no history, so convert after the derivative is taken"
+            )
     return leaves
 
 
 def _check_sources(leaves: list[Any]) -> None:
     for x in leaves:
         if x is not None and not isinstance(x, Tensor):
-            raise ArgumentError(f"gradient(..., sources): expected Tensors or Variables, got {type(x).__name__}")
+            raise ArgumentError(
+                f"gradient(..., sources): expected Tensors or Variables, got {type(x).__name__}; "
+                "write x = tapegrad.asarray(x), and watch and use that"
+            )
 
 
 def _cotangents(given: Any, count: int) -> list[Any]:

@@ -208,9 +208,15 @@ def test_ragged_nested_tensors_are_refused() -> None:
         tg.asarray([tg.asarray([1.5, 2.5]), tg.asarray(1.5)])
 
 
+@pytest.mark.parametrize("x", [None, [1.5, None], "1.5", ["1.5"], [tg.ones(()), None]])
+def test_what_is_no_number_is_refused_where_a_dtype_is_given_too(x: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"asarray\(x\): expected numbers or nested sequences of them, got (NoneType|str)"):
+        tg.asarray(x, dtype=tg.float32)
+
+
 def test_an_op_says_how_to_hand_it_a_list() -> None:
     for bad in ([1.5], "a", None, {"a": 1}):
-        with pytest.raises(ArgumentError, match=r"exp\(x\): expected an array for x, got \w+; write exp\(tapegrad.asarray"):
+        with pytest.raises(ArgumentError, match=r"exp\(x\): expected an array for x, got \w+; write tapegrad.asarray\(x\)"):
             tg.exp(bad)
 
 

@@ -103,8 +103,8 @@ def test_dtypes_stay(dtype):
     ("ij,jk", [(2, 3)], "2 terms, for 1 arrays"),
     ("ij", [(2,)], "does not fit"),
     ("i", [(2, 3)], "does not fit"),
-    ("i,i", [(2,), (3,)], "differ in length"),
-    ("ii", [(2, 3)], "differ in length, 2 and 3"),
+    ("i,i", [(2,), (3,)], "got 2 and 3 for i in shapes"),
+    ("ii", [(2, 3)], "got 2 and 3 for i in shapes"),
     ("i%", [(2, 3)], "expected letters"),
     ("...i->i", [(2, 3)], "no '...'"),
 ])

@@ -11,6 +11,9 @@ from tapegrad import errors
         ("ArgumentError", TypeError),
         ("ShapeError", ValueError),
         ("DTypeError", TypeError),
+        ("BoundsError", IndexError),
+        ("RangeError", OverflowError),
+        ("MatrixError", np.linalg.LinAlgError),
         ("GradientError", RuntimeError),
         ("SpentError", RuntimeError),
         ("NotDifferentiable", NotImplementedError),
@@ -52,6 +55,7 @@ def test_an_index_out_of_range_is_an_index_error_too() -> None:
         with pytest.raises(IndexError, match="getitem") as caught:
             x[index]
         assert isinstance(caught.value, errors.ShapeError)
+        assert type(caught.value) is errors.BoundsError
     with pytest.raises(IndexError, match=r"sum\(x\)"):
         tg.sum(x, axis=2)
 
@@ -78,3 +82,33 @@ def test_missing_and_unknown_arguments_are_pythons_own_errors() -> None:
         tg.exp()
     with pytest.raises(TypeError, match="axes"):
         tg.sum(tg.ones((2,)), axes=0)
+
+
+def test_names_of_the_package_are_completed_and_corrected() -> None:
+    for name in ("nn", "linalg", "fft", "special", "bfloat16", "sum"):
+        assert name in dir(tg)
+    with pytest.raises(AttributeError) as caught:
+        tg.reshap
+    assert (caught.value.name, caught.value.obj) == ("reshap", tg)  # what Python looks for a like name with
+
+
+def test_a_kernel_in_another_layout_is_told_the_right_one() -> None:
+    images, kernel = tg.ones((2, 3, 8, 8)), tg.ones((4, 3, 3, 3))
+    with pytest.raises(errors.ShapeError, match=r"got 3 \* 1 and 8, 3 % 1; a kernel is \(H, W, C / groups, O\), .*channels_first"):
+        tg.nn.conv2d(images, kernel)
+    with pytest.raises(errors.ShapeError, match=r"expected a kernel \(H, W, C / groups, O\), got shape \(3,\)"):
+        tg.nn.conv2d(images, tg.ones((3,)))
+
+
+def test_what_a_tape_is_given_in_the_place_of_a_tensor_is_refused_with_a_way_out() -> None:
+    x = tg.asarray([1.5, 2.5])
+    with tg.GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+        with pytest.raises(errors.ArgumentError, match=r"got ndarray; write x = tapegrad.asarray\(x\)"):
+            tape.watch(np.ones(2))
+    with pytest.raises(errors.ArgumentError, match=r"got ndarray; write x = tapegrad.asarray\(x\)"):
+        tape.gradient(y, [x, np.ones(2)])
+    with pytest.raises(errors.ArgumentError, match=r"got ndarray; .* has no history"):
+        tape.gradient(y.numpy(), x)
+    assert tape.gradient(y, x).tolist() == [3, 5]

@@ -84,7 +84,11 @@ def einsum_of(F: Any, arrays: Any, /, equation: str) -> Any:
             if lengths.setdefault(k, n) in (1, n):
                 lengths[k] = n
             elif n != 1:
-                raise ShapeError(f"einsum({equation!r}): axes of one letter differ in length, {lengths[k]} and {n}")
+                shapes = ", ".join(str(tuple(a.shape)) for a in arrays)
+                raise ShapeError(
+                    f"einsum({equation!r}): expected axes of one letter to have one length, got {lengths[k]} and {n} "
+                    f"for {k if k in equation else '...'} in shapes {shapes}"
+                )
     found, names = [], []
     for term, x in zip(terms, arrays, strict=True):
         term, x = _without_repeats(F, term, x)  # noqa: PLW2901

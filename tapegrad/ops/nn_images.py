@@ -37,7 +37,7 @@ def _kernel(op: str, kernel: Any, rank: int) -> Any:
     kernel = kernel if isinstance(kernel, Tensor) else _asarray(kernel)
     if len(kernel.shape) != rank + 2:
         raise ShapeError(
-            f"{op}(x, kernel): expected a kernel ({'DHW'[-rank:]}, C / groups, O) of rank {rank + 2}, got {kernel.shape}"
+            f"{op}(x, kernel): expected a kernel ({', '.join('DHW'[-rank:])}, C / groups, O), got shape {kernel.shape}"
         )
     return kernel
 
@@ -59,9 +59,11 @@ def _conv(
     stride, dilation = (_windows.numbers(op, k, v, len(size)) for k, v in (("stride", stride), ("dilation", dilation)))
     padding = _windows.pairs(op, padding, size, tuple(window), stride, dilation)
     if not isinstance(groups, int) or groups < 1 or inner * groups != c or o % groups:
+        axes = ", ".join("DHW"[-len(size) :])
         raise ShapeError(
             f"{op}(x, kernel): expected kernel.shape[-2] * groups == x.shape[-1] and kernel.shape[-1] % groups == 0, "
-            f"got {inner} * {groups} and {c}, {o} % {groups}"
+            f"got {inner} * {groups} and {c}, {o} % {groups}; a kernel is ({axes}, C / groups, O), "
+            f'and images are (N, {axes}, C), or with layout="channels_first" (N, C, {axes})'
         )
     _windows.places(op, size, tuple(window), stride, padding, dilation)
     return _given(_F.conv(x, kernel, stride=stride, padding=padding, dilation=dilation, groups=groups), layout)
@@ -421,7 +423,8 @@ def _of_rank(f: Any, rank: int) -> Any:
         return f(x, *args, **params)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`{f.__name__}` of images {shape}."
+    details = (f.__doc__ or "").partition(">>>")[0].rstrip()
+    function.__doc__ = f"`{f.__name__}` of images {shape}.\n\n    {details}\n    "
     function.__dict__["__wrapped__"] = f  # whose signature it has
     return function
 

@@ -9,7 +9,15 @@ import numpy as np
 from tapegrad.core.node import Node
 from tapegrad.core.recorder import Owners, shared
 from tapegrad.core.tensor import Tensor, linked, tensor
-from tapegrad.errors import ArgumentError, DTypeError, ShapeError, TapegradError
+from tapegrad.errors import (
+    ArgumentError,
+    BoundsError,
+    DTypeError,
+    MatrixError,
+    RangeError,
+    ShapeError,
+    TapegradError,
+)
 from tapegrad.registry.space import SCALARS, SPACES, F, space_of, space_of_type
 
 if TYPE_CHECKING:
@@ -41,7 +49,7 @@ def unpack(op: Op, name: str, value: Any, others: Sequence[Any]) -> tuple[Any, N
     if isinstance(value, str | bytes | list | tuple | dict) or value is None:
         raise ArgumentError(
             f"{op.name}({', '.join(op.arrays)}): expected an array for {name}, got {kind.__name__}; "
-            f"write {op.name}(tapegrad.asarray({name}))"
+            f"write tapegrad.asarray({name})"
         )
     try:
         space_of_type(kind)
@@ -147,31 +155,19 @@ def failed(op: Op, error: Exception, raws: Sequence[Any]) -> Exception:
     text = f"{op.name}({', '.join(op.arrays)}): {error}\n  {given}"
     made: TapegradError
     if isinstance(error, np.exceptions.AxisError | IndexError):
-        made = _IndexError(text)
+        made = BoundsError(text)
     elif isinstance(error, np.linalg.LinAlgError):
-        made = _LinAlgError(text)
+        made = MatrixError(text)
     elif isinstance(error, ValueError):
         made = ShapeError(text)
     elif isinstance(error, TypeError):
         made = DTypeError(text)
     elif isinstance(error, OverflowError):
-        made = _OverflowError(text)
+        made = RangeError(text)
     else:
         error.add_note(f"in {op.name}, given {given}")
         return error
     return made
-
-
-class _IndexError(ShapeError, IndexError):
-    """An index or axis out of range."""
-
-
-class _LinAlgError(TapegradError, np.linalg.LinAlgError):
-    """A matrix that is singular, or not positive definite, or for which an algorithm does not converge."""
-
-
-class _OverflowError(DTypeError, OverflowError):
-    """A Python integer that the array's dtype can't hold."""
 
 
 def _describe(raw: Any) -> str:
