@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, final
 from tapegrad.errors import DeclarationError, NotDifferentiable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     Rule = Callable[..., Any]
 
@@ -353,6 +353,3 @@ def names_of(rule: Any, skip: int) -> tuple[str, ...]:
         return argument_names(rule.__code__)[skip:]
     return ()
 
-
-def all_ops() -> Iterable[Op]:
-    return OPS.values()
