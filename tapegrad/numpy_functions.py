@@ -182,11 +182,11 @@ def _append(x: Any, values: Any, /, *, axis: int | None = None) -> Any:
 
 
 def _split(x: Any, sections: Any, /, *, axis: int = 0) -> list[Any]:
-    return list(F.split(x, sections if isinstance(sections, int) else tuple(int(i) for i in sections), axis=axis))
+    return list(F.split(x, tuple(int(i) for i in sections) if hasattr(sections, "__iter__") else int(sections), axis=axis))
 
 
 def _array_split(x: Any, sections: Any, /, *, axis: int = 0) -> list[Any]:
-    if isinstance(sections, int):
+    if not hasattr(sections, "__iter__"):
         each, more = divmod(x.shape[axis], sections)
         sizes = [each + 1] * more + [each] * (sections - more)
         sections = [sum(sizes[: i + 1]) for i in range(len(sizes) - 1)]
@@ -264,7 +264,7 @@ def _norm(x: Any, /, *, ord: Any = None, axis: Any = None, keepdims: bool = Fals
     if axis is None and ord is None:
         y = target("linalg.vector_norm")(_flat(x))
         return F.reshape(y, (1,) * x.ndim) if keepdims else y
-    axes = tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    axes = tuple(range(x.ndim)) if axis is None else tuple(axis) if hasattr(axis, "__iter__") else (axis,)
     if len(axes) == 1:
         return target("linalg.vector_norm")(x, axis=axes[0], keepdims=keepdims, ord=2 if ord is None else ord)
     a, b = (i % x.ndim for i in axes)

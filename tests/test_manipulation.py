@@ -123,3 +123,44 @@ def test_booleans_differ_or_not() -> None:
 def test_what_cannot_be_meant_is_refused(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call(tg.asarray(X))
+
+
+def test_numpys_integers_do_where_pythons_do():
+    one, x = np.int64(1), tg.ones((2, 3))
+    images, kernel = tg.ones((1, 4, 4, 2)), tg.ones((2, 2, 2, 3))
+    cases = {
+        "conv2d": tg.nn.conv2d(images, kernel, stride=one, padding=one, dilation=(one, one), groups=one),
+        "max_pool2d": tg.nn.max_pool2d(images, np.int64(2)),
+        "padding in pairs": tg.nn.conv2d(images, kernel, padding=((one, 0), (0, one))),
+        "adaptive_avg_pool2d": tg.nn.adaptive_avg_pool2d(images, np.int64(2)),
+        "interpolate": tg.nn.interpolate(images, scale=np.float32(2)),
+        "layer_norm": tg.nn.layer_norm(x, axis=one),
+        "mean": tg.mean(x, axis=one),
+        "tensordot": tg.tensordot(x, x.T, axes=one),
+        "fftn": tg.fft.fftn(x, axes=one),
+        "split": tg.split(x, one)[0],
+        "np.split": np.split(x, one)[0],
+        "np.linalg.norm": np.linalg.norm(x, axis=one),
+    }
+    assert {name: y.shape for name, y in cases.items()} == {
+        "conv2d": (1, 5, 5, 3),
+        "max_pool2d": (1, 2, 2, 2),
+        "padding in pairs": (1, 4, 4, 3),
+        "adaptive_avg_pool2d": (1, 2, 2, 2),
+        "interpolate": (1, 8, 8, 2),
+        "layer_norm": (2, 3),
+        "mean": (2,),
+        "tensordot": (2, 2),
+        "fftn": (2, 3),
+        "split": (2, 3),
+        "np.split": (2, 3),
+        "np.linalg.norm": (2,),
+    }
+
+
+def test_numpys_integers_are_axes_of_a_jacobian_too():
+    x, axis = tg.ones((2, 3)), np.int64(0)
+    with tg.GradientTape() as tape:
+        tape.watch(x)
+        y = tg.expand_dims(x, axis=axis)
+    assert tape.jacobian(y, x).shape == (1, 2, 3, 2, 3)

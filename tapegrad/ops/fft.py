@@ -129,7 +129,7 @@ def _cooked(x: Any, s: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]
     """A length for each axis: given, or (None, or -1) that of the axis."""
     if axes is None:
         axes = range(-len(s), 0) if s is not None else range(len(x.shape))
-    axes = (axes,) if isinstance(axes, int) else tuple(axes)
+    axes = tuple(axes) if hasattr(axes, "__iter__") else (axes,)
     lengths = (None,) * len(axes) if s is None else tuple(s)
     if len(lengths) != len(axes):
         raise ArgumentError(f"expected a length for each axis, got s={s} and axes={axes}")
@@ -223,7 +223,7 @@ def _shifted(draw: Any) -> Any:
 
 
 def _moved(F: Any, x: Any, axes: Any, half: Any) -> Any:
-    axes = tuple(range(len(x.shape))) if axes is None else (axes,) if isinstance(axes, int) else tuple(axes)
+    axes = tuple(range(len(x.shape))) if axes is None else tuple(axes) if hasattr(axes, "__iter__") else (axes,)
     return F.roll(x, tuple(half(x.shape[a]) for a in axes), axis=axes)
 
 

@@ -58,7 +58,7 @@ def _conv(
     *window, inner, o = kernel.shape
     stride, dilation = (_windows.numbers(op, k, v, len(size)) for k, v in (("stride", stride), ("dilation", dilation)))
     padding = _windows.pairs(op, padding, size, tuple(window), stride, dilation)
-    if not isinstance(groups, int) or groups < 1 or inner * groups != c or o % groups:
+    if not hasattr(groups, "__index__") or groups < 1 or inner * groups != c or o % groups:
         axes = ", ".join("DHW"[-len(size) :])
         raise ShapeError(
             f"{op}(x, kernel): expected kernel.shape[-2] * groups == x.shape[-1] and kernel.shape[-1] % groups == 0, "
@@ -126,7 +126,7 @@ def _conv_transpose(
             (p - 1) * s + k - lo - hi + a
             for p, s, k, (lo, hi), a in zip(places, stride, spread, padding, more, strict=True)
         )
-    if not isinstance(groups, int) or groups < 1 or o != c or o % groups:
+    if not hasattr(groups, "__index__") or groups < 1 or o != c or o % groups:
         raise ShapeError(
             f"{op}(x, kernel): expected kernel.shape[-1] == x.shape[-1], divisible by groups, got {o}, {c} and {groups}"
         )
@@ -297,7 +297,7 @@ def avg_pool(
 def _adaptive(op: str, x: Any, size: Any, layout: str) -> tuple[Any, Any, bool]:
     x = _image(op, x, layout)
     spatial = x.shape[1:-1]
-    wanted = (size,) * len(spatial) if isinstance(size, int) or size is None else tuple(size)
+    wanted = tuple(size) if hasattr(size, "__iter__") else (size,) * len(spatial)
     wanted = tuple(n if k is None else k for k, n in zip(wanted, spatial, strict=True))
     wanted = _windows.numbers(op, "size", wanted, len(spatial))
     if any(n == 0 for n in spatial):
@@ -402,7 +402,7 @@ def interpolate(
     if (size is None) == (scale is None):
         raise ArgumentError("interpolate(x): expected either a size or a scale")
     if size is None:
-        scale = (scale,) * n if isinstance(scale, int | float) else tuple(scale)
+        scale = tuple(scale) if hasattr(scale, "__iter__") else (scale,) * n
         size = tuple(int(k * s) for k, s in zip(x.shape[1:-1], scale, strict=True))
     size = _windows.numbers("interpolate", "size", size, n)
     if 0 in x.shape[1:-1]:

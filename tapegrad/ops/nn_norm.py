@@ -147,7 +147,7 @@ def layer_norm(
 
     `axis` is the last axis, or a tuple of the last ones.  J. Ba, J. Kiros, G. Hinton, "Layer normalization", 2016, equation 4.
     """
-    axis = (axis,) if isinstance(axis, int) else tuple(axis)
+    axis = tuple(axis) if hasattr(axis, "__iter__") else (axis,)
     return _scaled(F, _standardized(F, x, axis, epsilon)[0], weight, bias)
 
 
@@ -210,7 +210,7 @@ def rms_norm(F: Any, x: Any, weight: Any = None, /, *, axis: Any = -1, epsilon: 
 
     B. Zhang, R. Sennrich, "Root mean square layer normalization", 2019, equation 4.
     """
-    axis = (axis,) if isinstance(axis, int) else tuple(axis)
+    axis = tuple(axis) if hasattr(axis, "__iter__") else (axis,)
     wide = _wide(F, x)
     y = wide / F.sqrt(F.mean(wide * wide, axis=axis, keepdims=True) + epsilon)
     return _scaled(F, F.cast(y, x.dtype) if _is_half(x) else y, weight, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any
 
 from tapegrad.errors import ArgumentError, ShapeError
@@ -13,10 +14,19 @@ Pairs = tuple[tuple[int, int], ...]
 
 def numbers(op: str, name: str, value: Any, rank: int, least: int = 1) -> Ints:
     """A number, or one for each spatial axis, as a tuple."""
-    found = (value,) * rank if isinstance(value, int) else tuple(value)
-    if len(found) != rank or not all(isinstance(v, int) and v >= least for v in found):
+    try:
+        found = tuple(map(index, value)) if hasattr(value, "__iter__") else (index(value),) * rank
+    except TypeError:
+        found = ()
+    if len(found) != rank or min(found) < least:
         raise ArgumentError(f"{op}: expected {name} >= {least}, one or {rank} integers, got {value!r}")
     return found
+
+
+def _pair(value: Any) -> tuple[int, int]:
+    """Two integers, or one twice."""
+    before, after = value if hasattr(value, "__iter__") else (value, value)
+    return index(before), index(after)
 
 
 def pairs(op: str, value: Any, size: Ints, window: Ints, stride: Ints, dilation: Ints) -> Pairs:
@@ -25,19 +35,17 @@ def pairs(op: str, value: Any, size: Ints, window: Ints, stride: Ints, dilation:
     With "same" a window has ceil(size / stride) places; what is odd goes behind.
     """
     rank = len(window)
-    if value == "valid":
+    if isinstance(value, str) and value == "valid":
         return ((0, 0),) * rank
-    if value == "same":
+    if isinstance(value, str) and value == "same":
         found = []
         for n, k, s, d in zip(size, window, stride, dilation, strict=True):
             total = max((-(-n // s) - 1) * s + d * (k - 1) + 1 - n, 0)
             found.append((total // 2, total - total // 2))
         return tuple(found)
-    if isinstance(value, int):
-        value = (value,) * rank
     try:
-        made = tuple((p, p) if isinstance(p, int) else (int(p[0]), int(p[1])) for p in value)
-    except (TypeError, IndexError, ValueError):
+        made = tuple(_pair(p) for p in (value if hasattr(value, "__iter__") else (value,) * rank))
+    except (TypeError, ValueError):
         made = ()
     if len(made) != rank or min((*made, (0, 0)), key=min) < (0, 0) or any(min(p) < 0 for p in made):
         raise ArgumentError(

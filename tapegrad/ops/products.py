@@ -90,12 +90,12 @@ def tensordot(F: Any, x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     Raises ShapeError where the paired axes differ in length.
     """
     n1, n2 = len(x1.shape), len(x2.shape)
-    if isinstance(axes, int):
+    if not hasattr(axes, "__iter__"):
         if not 0 <= axes <= min(n1, n2):
             raise ShapeError(f"tensordot(x1, x2): expected 0 <= axes <= min(x1.ndim, x2.ndim), got {axes}, {n1} and {n2}")
         first, second = list(range(n1 - axes, n1)), list(range(axes))
     else:
-        first, second = ([a] if isinstance(a, int) else list(a) for a in axes)
+        first, second = (list(a) if hasattr(a, "__iter__") else [a] for a in axes)
     first, second = [a % n1 for a in first], [a % n2 for a in second]
     if [x1.shape[a] for a in first] != [x2.shape[a] for a in second]:
         raise ShapeError(

@@ -98,7 +98,7 @@ def count(shape: tuple[int, ...], axis: Any) -> int:
     if axis is None:
         axis = range(len(shape))
     n = 1
-    for a in axis if not isinstance(axis, int) else (axis,):
+    for a in axis if hasattr(axis, "__iter__") else (axis,):
         n *= shape[a]
     return n
 

@@ -53,7 +53,7 @@ def run_index(xp: Any, x: Any, /) -> Any:
 @composite(laws=lambda draw: (draw.array("n", 2), {"repetitions": draw.choice((2,), (2, 1), (1, 3), (2, 1, 2), (), (0, 2))}))
 def tile(F: Any, x: Any, /, repetitions: Any) -> Any:
     """The array set side by side with itself, as often along each axis as `repetitions` says, counted from the last one."""
-    counts = (repetitions,) if isinstance(repetitions, int) else tuple(repetitions)
+    counts = tuple(repetitions) if hasattr(repetitions, "__iter__") else (repetitions,)
     rank = max(len(counts), len(x.shape))
     shape = (1,) * (rank - len(x.shape)) + tuple(x.shape)
     counts = (1,) * (rank - len(counts)) + counts

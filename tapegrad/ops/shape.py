@@ -179,7 +179,7 @@ def unstack(F: Any, x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 def split(F: Any, x: Any, /, sections: Any, *, axis: int = 0) -> tuple[Any, ...]:
     """The array cut along an axis: into `sections` equal parts, or at the indices in `sections`, as a tuple."""
     n = x.shape[axis]
-    if isinstance(sections, int):
+    if not hasattr(sections, "__iter__"):
         if sections < 1 or n % sections:
             from tapegrad.errors import ShapeError
 
@@ -219,7 +219,7 @@ flip.batch(over_axis("flip"))
 
 @reshape.batch
 def _reshape_batch(F: Any, has: Any, x: Any, *, shape: Any, copy: bool | None = None) -> Any:
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    shape = tuple(shape) if hasattr(shape, "__iter__") else (shape,)
     if -1 in shape:
         known = -math.prod(shape)
         shape = tuple((math.prod(x.shape[1:]) // known if known else 0) if k == -1 else k for k in shape)
@@ -245,7 +245,7 @@ def _moveaxis_batch(F: Any, has: Any, x: Any, *, source: Any, destination: Any) 
 
 @expand_dims.batch
 def _expand_dims_batch(F: Any, has: Any, x: Any, *, axis: Any = 0) -> Any:
-    more = 1 if isinstance(axis, int) else len(axis)
+    more = len(axis) if hasattr(axis, "__iter__") else 1
     return F.expand_dims(x, axis=shifted(axis, len(x.shape) - 1 + more))
 
 

@@ -166,6 +166,8 @@ def test_a_batch_of_kernels_or_images_is_that_of_single_ones() -> None:
         ((2, 5, 3), (3, 3), {}, "expected a kernel"),
         ((2, 2, 1), (3, 1, 1), {}, "no larger than the padded input"),
         ((2, 5, 1), (3, 1, 1), {"stride": 0}, "stride >= 1"),
+        ((2, 5, 1), (3, 1, 1), {"stride": 2.0}, "stride >= 1, one or 1 integers, got 2.0"),
+        ((2, 5, 1), (3, 1, 1), {"padding": ((1, 2, 3),)}, r"or a pair \(before, after\)"),
         ((2, 5, 1), (3, 1, 1), {"padding": -1}, "padding as an integer >= 0"),
         ((2, 5, 1), (3, 1, 1), {"padding": "full"}, "padding as an integer >= 0"),
         ((2, 5, 1), (3, 1, 1), {"layout": "NHWC"}, "layout is"),
