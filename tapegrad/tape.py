@@ -93,10 +93,7 @@ class GradientTape:
         leaves, _ = flatten(value)
         for x in leaves:
             if not isinstance(x, Tensor):
-                raise ArgumentError(
-                    f"watch(value): expected a Tensor or Variable, got {type(x).__name__}; "
-                    "write x = tapegrad.asarray(x), and watch and use that"
-                )
+                raise ArgumentError(f"watch(value): expected a Tensor or Variable, got {type(x).__name__}{_way_out(x)}")
             if not is_inexact(x.raw.dtype):
                 raise DTypeError(
                     f"watch(value): expected a floating dtype, got {x.raw.dtype}; integers have no derivative, "
@@ -311,12 +308,18 @@ def _targets(target: Any) -> list[Any]:
     return leaves
 
 
+def _way_out(x: Any) -> str:
+    """What to do with something that is no Tensor, and can't be watched."""
+    if isinstance(x, int | float | complex | np.ndarray | np.generic):
+        return "; write x = tapegrad.asarray(x), and watch and use that"
+    return "; structures are lists, tuples, dicts, named tuples, and types that optree knows in the namespace 'tapegrad'"
+
+
 def _check_sources(leaves: list[Any]) -> None:
     for x in leaves:
         if x is not None and not isinstance(x, Tensor):
             raise ArgumentError(
-                f"gradient(..., sources): expected Tensors or Variables, got {type(x).__name__}; "
-                "write x = tapegrad.asarray(x), and watch and use that"
+                f"gradient(..., sources): expected Tensors or Variables, got {type(x).__name__}{_way_out(x)}"
             )
 
 

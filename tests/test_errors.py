@@ -109,6 +109,8 @@ def test_what_a_tape_is_given_in_the_place_of_a_tensor_is_refused_with_a_way_out
             tape.watch(np.ones(2))
     with pytest.raises(errors.ArgumentError, match=r"got ndarray; write x = tapegrad.asarray\(x\)"):
         tape.gradient(y, [x, np.ones(2)])
+    with pytest.raises(errors.ArgumentError, match="got set; structures are lists, tuples, dicts"):
+        tape.gradient(y, {x})
     with pytest.raises(errors.ArgumentError, match=r"got ndarray; .* has no history"):
         tape.gradient(y.numpy(), x)
     assert tape.gradient(y, x).tolist() == [3, 5]

@@ -114,7 +114,9 @@ class Op:
         if kind not in _KINDS:
             raise DeclarationError(f"kind is one of {_KINDS}, got {kind!r}")
         if not isinstance(body, FunctionType):
-            raise DeclarationError(f"an op is declared from a function, got {body!r}")
+            raise DeclarationError(
+                f"{kind}: an op is declared from a function, got {body!r}; a tensor is made by tapegrad.asarray"
+            )
         self.body = body
         self.name = body.__name__
         self.kind = kind
