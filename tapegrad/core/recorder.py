@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _serial = itertools.count(1).__next__
 _refcount: Callable[[object], int] = getattr(sys, "getrefcount", lambda _: 1 << 30)
 
+
 def _count_when_only_listed() -> int:
     """What `getrefcount` answers, in a loop as in `tidy`, for an object that only a list holds."""
     nodes = [object()]
