@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tapegrad.core.node import Recorded, parents, receive
-from tapegrad.core.tensor import PLAIN, Tensor, linked, tensor
+from tapegrad.core.tensor import PLAIN, Tensor, linked
 from tapegrad.kernels.numpy_scatter import Rows
 from tapegrad.registry import checks
 from tapegrad.registry.op import Op, Spec, names_of, no_derivative
@@ -418,9 +418,6 @@ def values(variant: Variant, node: Node, *, recorded: bool) -> dict[str, Any]:
                 raw = linked(raw, parent)
         found[name] = raw
     return found
-
-
-__all__ = ["Tensor", "Variant", "compile_pull", "pull_source", "spec_of", "tensor", "values", "variant_for", "variants"]
 
 
 def parent_order(variant: Variant) -> Sequence[int]:
