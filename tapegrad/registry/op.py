@@ -157,6 +157,7 @@ class Op:
         self.key = self.name if body.__module__.partition(".")[0] == "tapegrad" else f"{body.__module__}.{self.name}"
         if self.key in OPS and self.public and OPS[self.key].body.__module__ != body.__module__:
             raise DeclarationError(f"there is an op {self.name} already, in {OPS[self.key].body.__module__}")
+        self.__doc__ = body.__doc__
         _check_laws(self)
         OPS[self.key] = self
         for learn in _FOLLOWERS:

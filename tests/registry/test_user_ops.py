@@ -454,3 +454,12 @@ def test_an_op_is_not_called_before_its_derivative_is_given() -> None:
         tape.watch(x)
         y = unfinished(x)
     assert float(tape.gradient(y, x)) == 3
+
+
+def test_an_op_has_the_docstring_of_its_body() -> None:
+    @tg.elementwise(public=False)
+    def documented(xp: Any, x: Any, /) -> Any:
+        """The square."""
+        return x * x
+
+    assert documented.__doc__ == documented.entry.__doc__ == "The square."
