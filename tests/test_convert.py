@@ -262,3 +262,26 @@ def test_python_scalars_are_weak_in_half_precision_too(f: Any, dtype: str) -> No
         y = f(x)
     assert y.dtype == x.dtype
     assert tape.gradient(y, x).dtype == x.dtype
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+def test_ops_take_subclasses_of_ndarray_as_plain_arrays() -> None:
+    x, matrix = tg.asarray([[1.5, 2.5], [3.5, 4.5]]), np.matrix([[1.0, 2.0], [3.0, 4.0]])
+    for _ in range(2):  # the second time, its type is known
+        y = x * matrix  # not the matrix product
+        assert type(y.raw) is np.ndarray
+        assert (y * y).tolist() == [[2.25, 25.0], [110.25, 324.0]]
+
+
+def test_a_mask_is_not_lost_silently() -> None:
+    masked = np.ma.array([1.5, 2.5], mask=[False, True])
+    for f in (tg.asarray, tg.exp, tg.sum, lambda x: tg.ones(2) * x, lambda x: tg.stack([x, x])):
+        for _ in range(2):
+            with pytest.raises(ArgumentError, match=r"masked array would lose its mask; write x.filled"):
+                f(masked)
+    assert tg.asarray(np.ma.array([1.5, 2.5])).tolist() == [1.5, 2.5]
+
+
+def test_an_op_takes_no_array_of_objects() -> None:
+    with pytest.raises(ArgumentError, match=r"add\(x1, x2\): expected numbers for x2, got an array of objects"):
+        tg.ones(2) + np.asarray([1, 2], dtype=object)

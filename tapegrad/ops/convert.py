@@ -10,6 +10,7 @@ from tapegrad.core.tensor import Tensor, tensor
 from tapegrad.dtypes import as_dtype
 from tapegrad.errors import ArgumentError, DTypeError
 from tapegrad.info import check_device
+from tapegrad.registry.call import plain
 from tapegrad.registry.space import NUMPY, SCALARS, SPACES, F, space_of_type
 
 
@@ -107,6 +108,8 @@ def _from_python(x: Any, dtype: Any) -> Any:
 
 def _native(raw: np.ndarray[Any, Any], x: Any, copy: bool | None) -> np.ndarray[Any, Any]:
     """An array of NumPy's, checked to hold numbers, in this machine's byte order."""
+    if isinstance(x, np.ndarray) and type(x) is not np.ndarray:
+        plain("asarray(x)", x)
     dtype = raw.dtype
     if dtype.kind not in "biufc" and dtype.name != "bfloat16":
         raise ArgumentError(f"asarray(x): expected numbers, got {type(x).__name__} that NumPy reads as {dtype}")

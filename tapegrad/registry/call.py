@@ -44,7 +44,11 @@ def unpack(op: Op, name: str, value: Any, others: Sequence[Any]) -> tuple[Any, N
         if op.weak and not all(type(o) in SCALARS for o in others):
             return value, None
         return DEFAULTS[kind].type(value), None
-    if kind is np.ndarray:
+    if isinstance(value, np.ndarray):
+        if kind is not np.ndarray:  # a subclass, whose operators may mean something else
+            value = plain(f"{op.name}({', '.join(op.arrays)})", value)
+        if value.dtype.kind == "O":
+            raise ArgumentError(f"{op.name}({', '.join(op.arrays)}): expected numbers for {name}, got an array of objects")
         return (value[()] if value.ndim == 0 else value), None
     if isinstance(value, str | bytes | list | tuple | dict) or value is None:
         raise ArgumentError(
@@ -56,6 +60,13 @@ def unpack(op: Op, name: str, value: Any, others: Sequence[Any]) -> tuple[Any, N
     except ArgumentError as error:
         raise ArgumentError(f"{op.name}({', '.join(op.arrays)}): {name}: {error}") from None
     return value, None
+
+
+def plain(where: str, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """An array of a subclass of NumPy's as a plain one; refused if its mask would be lost."""
+    if np.ma.is_masked(x):
+        raise ArgumentError(f"{where}: a masked array would lose its mask; write x.filled(value), or use tapegrad.where")
+    return np.asarray(x)
 
 
 def unpack_all(op: Op, name: str, values: Any) -> tuple[tuple[Any, ...], tuple[Node | None, ...]]:
