@@ -156,7 +156,7 @@ class GradientTape:
         targets = _targets(target)
         leaves, rebuild = flatten(sources)
         _check_sources(leaves)
-        seeds = self._seeds(targets, _cotangents(output_gradients, len(targets)), leaves)
+        seeds = self._seeds(targets, _cotangents(output_gradients, target, len(targets)), leaves)
         found = self._sweep(seeds, leaves)
         if unconnected_gradients == "zero":
             found = [_zeros(x) if g is None else g for g, x in zip(found, leaves, strict=True)]
@@ -323,9 +323,11 @@ def _check_sources(leaves: list[Any]) -> None:
             )
 
 
-def _cotangents(given: Any, count: int) -> list[Any]:
+def _cotangents(given: Any, target: Any, count: int) -> list[Any]:
     if given is None:
         return [None] * count
+    if isinstance(given, dict) and isinstance(target, dict) and given.keys() != target.keys():
+        raise ShapeError(f"output_gradients: expected the target's keys {list(target)}, got {list(given)}")
     leaves, _ = flatten(given)
     if len(leaves) != count:
         raise ShapeError(f"output_gradients: expected one for each of {count} targets, got {len(leaves)}")

@@ -325,3 +325,13 @@ def test_asking_for_the_gradient_of_a_tensor_for_itself_does_not_watch_it() -> N
         y = x * x
     assert tape.gradient(y, x) is None
     assert x.node is None
+
+
+def test_output_gradients_of_other_keys_are_refused() -> None:
+    x = tg.asarray([1.5, 2.5])
+    with tg.GradientTape() as tape:
+        tape.watch(x)
+        target = {"a": 2 * x, "b": 3 * x}
+    with pytest.raises(ShapeError, match=r"expected the target's keys \['a', 'b'\], got \['a', 'c'\]"):
+        tape.gradient(target, x, output_gradients={"a": tg.ones(2), "c": tg.ones(2)})
+    assert tape.gradient(target, x, output_gradients={"b": tg.ones(2), "a": tg.zeros(2)}).tolist() == [3, 3]
