@@ -81,7 +81,7 @@ def _power_partial_base(F: Any, x1: Any, x2: Any) -> Any:
             return 0 * F.ones(x1.shape, dtype=x1.dtype)
         return 2 * x1 if x2 == 2 else x2 * x1 ** (x2 - 1)
     zero = (x2 == 0) & (x1 == 0)  # d(x**0) = 0, at x = 0 too; elsewhere it is 0 by itself, and how it changes counts
-    return x2 * x1 ** F.where(zero, x2, x2 - 1)
+    return F.mul_zero(x2, x1 ** F.where(zero, x2, x2 - 1))  # what overflows has no derivative where none is asked for
 
 
 def _power_partial_exponent(F: Any, x1: Any, x2: Any, y: Any) -> Any:
@@ -90,7 +90,7 @@ def _power_partial_exponent(F: Any, x1: Any, x2: Any, y: Any) -> Any:
 
         return y * math.log(x1) if x1 > 0 else 0 * y
     zero = x1 == 0  # 0**p is 0 for all p > 0, so it does not change with p
-    return y * F.log(F.where(zero, F.ones(x1.shape, dtype=x1.dtype), x1))
+    return F.mul_zero(F.log(F.where(zero, F.ones(x1.shape, dtype=x1.dtype), x1)), y)
 
 
 @elementwise(symbol="**", singular=True, domain={"x1": (0.3, 3), "x2": (-2, 3)})
@@ -231,8 +231,9 @@ hypot.partials(x1=lambda F, x1, y: _over(F, x1, y), x2=lambda F, x2, y: _over(F,
 
 
 def _over(F: Any, x: Any, y: Any) -> Any:
-    """x / y, with 0 / 0 = 0."""
-    return x / F.where(y == 0, F.ones(y.shape, dtype=y.dtype), y)
+    """x / y, with 0 / 0 = 0, whose derivatives are 0 too."""
+    none = y == 0
+    return F.where(none, F.zeros(y.shape, dtype=y.dtype), x / F.where(none, F.ones(y.shape, dtype=y.dtype), y))
 
 
 @elementwise(real=True, domain=(0.2, 3))

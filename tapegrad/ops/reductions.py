@@ -332,14 +332,15 @@ def std(F: Any, x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdim
 
 @primitive(laws=reduction, kinks=(0.0,), public=False)
 def norm2(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """sqrt(sum(abs(x)**2)) over axes, without overflow; at 0 the derivative is 0, the smallest subgradient."""
+    """sqrt(sum(abs(x)**2)) over axes, without overflow; at 0 the derivative is 0, the smallest subgradient, as are further ones."""
     return xp.norm2(x, axis=axis, keepdims=keepdims)
 
 
 def _direction(F: Any, x: Any, y: Any, axis: Any, keepdims: bool) -> Any:
-    """x / y, with 0 / 0 = 0."""
+    """x / y, with 0 / 0 = 0, whose derivatives are 0 too."""
     y = _back(F, y, x, axis, keepdims)
-    return x / F.where(y == 0, F.ones_like(y), y)
+    none = y == 0
+    return F.where(none, F.zeros_like(y), x / F.where(none, F.ones_like(y), y))
 
 
 norm2.pullback(
