@@ -1,4 +1,4 @@
-"""First and second derivatives at a point, in double precision, and finite differences to compare them with."""
+"""First and second derivatives at a point, in double precision."""
 
 from __future__ import annotations
 
@@ -78,21 +78,3 @@ def successive(f: Function, x: float, order: int) -> list[float]:
 
     derivative(order)
     return found
-
-
-def assert_near_differences(f: Function, *xs: Any) -> None:
-    """Gradients of a weighted sum of f agree with central differences, for each argument."""
-    xs = tuple(np.asarray(x, dtype=float) for x in xs)
-    weight = array(np.random.default_rng(0).standard_normal(f(*map(array, xs)).shape))
-
-    def weighted(*tensors: Any) -> Any:
-        return tg.sum(f(*tensors) * weight)
-
-    for k, found in enumerate(gradients(weighted, *xs)):
-        expected = np.zeros(xs[k].shape)
-        for i in np.ndindex(*xs[k].shape):
-            step = np.zeros(xs[k].shape)
-            step[i] = 1e-6
-            above, below = (float(weighted(*(array(x + s * step * (j == k)) for j, x in enumerate(xs)))) for s in (1, -1))
-            expected[i] = (above - below) / 2e-6
-        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7, err_msg=f"argument {k}")
