@@ -119,6 +119,15 @@ def promote(
     return tuple(r for r, _ in cast), tuple(n for _, n in cast)
 
 
+def is_half(raws: Sequence[Any]) -> bool:
+    """Whether one of these is bfloat16, whose dtype is not of NumPy's own kinds."""
+    for r in raws:
+        dtype = getattr(r, "dtype", None)
+        if dtype is not None and dtype.kind == "V":
+            return True
+    return False
+
+
 def owned(
     active: Owners, p: Node | None, q: Any
 ) -> tuple[Owners | None, Node | None, Any]:

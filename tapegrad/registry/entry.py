@@ -9,7 +9,7 @@ import numpy as np
 
 from tapegrad.core.node import Node, tick
 from tapegrad.core.recorder import state
-from tapegrad.core.tensor import Tensor
+from tapegrad.core.tensor import Tensor, linked
 from tapegrad.errors import DeclarationError
 from tapegrad.registry.op import Op, Param, Spec
 from tapegrad.registry.source import entry_source, parameters
@@ -118,6 +118,8 @@ def _environment(op: Op) -> dict[str, Any]:
         "owned": call.owned,
         "failed": call.failed,
         "lift": batching.lift,
+        "is_half": call.is_half,
+        "linked": linked,
         "outputs": call.outputs,
         "Spec": Spec,
         "spec_of": rules.spec_of,

@@ -331,8 +331,15 @@ def _composite(op: Op, raws: str, nodes: str) -> list[str]:
     free = "all(r is None for r in nodes)" if op.variadic else " and ".join(f"node{i} is None" for i in range(len(op.arrays)))
     passed = "raws" if op.variadic else ", ".join(f"{word[a]}raw{i}" for i, a in enumerate(op.arrays))
     listed = "raws" if op.variadic else f"({raws},)"
+    tensors = (
+        "[linked(r, None) for r in raws]"
+        if op.variadic
+        else ", ".join(f"{word[a]}linked(raw{i}, None)" for i, a in enumerate(op.arrays))
+    )
     return [
         f"    if {free}:",
+        f"        if is_half({listed}):  # on raw arrays Python scalars would not be weak",
+        f"            return BODY(F, {tensors}{_keywords(op)})",
         "        try:",
         f"            y = BODY(space_of({listed}), {passed}{_keywords(op)})",
         "        except Exception as error:",
