@@ -158,3 +158,21 @@ def test_a_recorded_tensor_is_not_copied_without_its_history() -> None:
         z += 1
     assert y.tolist() == [2.25, 6.25]
     assert tape.gradient([y, z], x).tolist() == [6, 10]
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "prod", "max", "min", "std", "var", "all", "any", "argmax", "argmin"])
+@pytest.mark.parametrize("axis", [None, 0, -1])
+def test_a_reduction_is_a_method_too(name: str, axis: int | None) -> None:
+    x = tg.asarray([[0.5, -1.5, 2.0], [1.5, 0.25, -0.5]])
+    expected = getattr(tg, name)(x, axis=axis).numpy()
+    np.testing.assert_array_equal(getattr(x, name)(axis).numpy(), expected)
+    assert getattr(x, name)(axis, keepdims=True).shape == getattr(tg, name)(x, axis=axis, keepdims=True).shape
+
+
+def test_methods_that_change_shape_or_dtype_record() -> None:
+    x = tg.asarray([[0.5, -1.5], [1.5, 0.25]])
+    with tg.GradientTape() as tape:
+        tape.watch(x)
+        y = (x.reshape(4, 1).squeeze() * x.reshape((-1,))).astype(tg.float64).sum()
+    assert y.dtype == tg.float64
+    np.testing.assert_allclose(tape.gradient(y, x).numpy(), 2 * x.numpy())

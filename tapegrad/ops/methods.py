@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.core.tensor import Tensor, linked, tensor
 from tapegrad.errors import DetachedError, DTypeError, ShapeError
-from tapegrad.ops import exchange, inplace
+from tapegrad.ops import array_methods, exchange, inplace
 from tapegrad.registry.op import OPS
 
 _OPERATORS = {
@@ -192,6 +192,7 @@ def install() -> None:
         "tolist": lambda self: exchange.numpy(self).tolist(),
         "T": property(lambda self: OPS["permute_dims"].entry(self, tuple(range(self.ndim))[::-1])),
         "mT": property(lambda self: OPS["matrix_transpose"].entry(self)),
+        **array_methods.METHODS,
     }
     for name, member in members.items():
         setattr(Tensor, name, member)
