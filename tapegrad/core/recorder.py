@@ -40,6 +40,8 @@ _listed = [object()]
 _FEWEST_IN_A_SLICE = _fewest_referrers(_listed[:])
 #: A group looks for dead nodes each time that this many have been recorded by all (a power of two).
 TIDY_EVERY = 64
+#: A group that has lost a recorder is given to those left once they are no more than this.
+_FEW = 3
 
 
 @final
@@ -62,10 +64,11 @@ class Recorder:
 class Owners:
     """A set of recorders that own nodes together.  There is one object for each set, so identity decides."""
 
-    __slots__ = ("auto", "joined", "keep", "nodes", "old", "recorders", "spent", "young")
+    __slots__ = ("alive", "auto", "joined", "keep", "nodes", "old", "recorders", "spent", "young")
 
     def __init__(self, recorders: frozenset[Recorder]) -> None:
         self.recorders = recorders
+        self.alive = len(recorders)  # of those, how many may still ask for a derivative
         self.auto = frozenset(r for r in recorders if r.auto)  # those that watch variables by themselves
         self.spent = False  # nobody will ask for a derivative any more
         self.nodes: list[Node] = []
@@ -209,7 +212,10 @@ def release(recorder: Recorder) -> None:
     recorder.groups = {}
     recorder.variables = []
     for owners in groups:
-        rest = frozenset(r for r in owners.recorders if r.live)
+        owners.alive -= 1
+        if owners.alive > _FEW:  # looked at again when few are left: with many tapes alive, else cubic in their number
+            continue
+        rest = frozenset(filter(_is_live, owners.recorders))
         for r in owners.recorders:
             r.groups.pop(owners.recorders, None)
         nodes = owners.nodes

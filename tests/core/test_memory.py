@@ -363,3 +363,14 @@ def test_a_recorded_operation_on_scalars_takes_less_than_450_bytes() -> None:
         tracemalloc.stop()
     tape.gradient(y, x)
     assert size / n < 450
+
+
+def test_hundreds_of_tapes_on_the_same_variables_can_be_alive_at_once() -> None:
+    v = [tg.Variable(np.float32(1.5)) for _ in range(3)]
+    tapes = []
+    for _ in range(500):  # a cost that is cubic in their number takes half a minute here
+        with tg.GradientTape() as tape:
+            y = v[0] * v[1] + v[2]
+        tapes.append((tape, y))
+    for tape, y in tapes:
+        assert [float(g) for g in tape.gradient(y, v)] == [1.5, 1.5, 1.0]
