@@ -66,11 +66,7 @@ class ForwardAccumulator:
         rec.leave(self._recorder)
 
     def __del__(self) -> None:
-        recorder = getattr(self, "_recorder", None)  # None if the constructor's arguments were refused
-        if recorder is not None:
-            if recorder.entered:
-                rec.leave(recorder)
-            rec.release(recorder)
+        rec.abandon(getattr(self, "_recorder", None))
 
     def jvp(self, primals: Any, unconnected_gradients: str = "none") -> Any:
         """The tangent of each tensor in a structure; None (or zeros, if "zero") where it does not depend on the inputs."""

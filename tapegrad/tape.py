@@ -76,11 +76,7 @@ class GradientTape:
         rec.leave(self._recorder)
 
     def __del__(self) -> None:
-        recorder = getattr(self, "_recorder", None)  # None if the constructor's arguments were refused
-        if recorder is not None:
-            if recorder.entered:
-                rec.leave(recorder)
-            rec.release(recorder)
+        rec.abandon(getattr(self, "_recorder", None))
 
     def watch(self, value: Any) -> None:
         """Record what is computed from this tensor or variable (or each in a nested structure) from now on.

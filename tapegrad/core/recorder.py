@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from tapegrad.core.tensor import Tensor
 
 _serial = itertools.count(1).__next__
-_refcount: Callable[[object], int] = getattr(sys, "getrefcount", lambda _: 1 << 30)
+#: References to an object; where the interpreter does not count them, more than any test here takes for few.
+refcount: Callable[[object], int] = getattr(sys, "getrefcount", lambda _: 1 << 30)
 
 
 def _count_when_only_listed() -> int:
@@ -24,7 +25,7 @@ def _count_when_only_listed() -> int:
     nodes = [object()]
     for i in range(1):
         node = nodes[i]
-        return _refcount(node)
+        return refcount(node)
     raise AssertionError
 
 
@@ -33,7 +34,7 @@ _ONLY_LISTED = _count_when_only_listed()
 
 def _fewest_referrers(nodes: list[Any]) -> int:
     """The smallest reference count among the nodes, plus what this function adds: 20 ns a node."""
-    return min(map(_refcount, nodes), default=1 << 30)
+    return min(map(refcount, nodes), default=1 << 30)
 
 
 _listed = [object()]
@@ -104,7 +105,7 @@ class Owners:
         dead: set[int] = set()
         for i in range(count - 1, start - 1, -1):
             node = nodes[i]
-            if _refcount(node) <= _ONLY_LISTED:
+            if refcount(node) <= _ONLY_LISTED:
                 dead.add(i)
                 let_go(node)  # so its parents are seen as dead in this same pass
         if dead:
@@ -233,9 +234,17 @@ def release(recorder: Recorder) -> None:
         pop = nodes.pop
         while nodes:  # newest first: what nobody else holds dies here, before its parents are looked at
             node = pop()
-            if _refcount(node) >= _ONLY_LISTED:
+            if refcount(node) >= _ONLY_LISTED:
                 let_go(node)
                 node.owners = NOBODY
+
+
+def abandon(recorder: Recorder | None) -> None:
+    """What a context does when it is collected; None if its constructor refused its arguments."""
+    if recorder is not None:
+        if recorder.entered:
+            leave(recorder)
+        release(recorder)
 
 
 #: Held while a value gets a node; re-entrant, for a finalizer may read variables.

@@ -7,12 +7,11 @@ gradient, a tensor that was watched means the value that was watched: elements o
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.core.recorder import rebound
+from tapegrad.core.recorder import rebound, refcount
 from tapegrad.core.tensor import Tensor
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops.convert import asarray
@@ -79,10 +78,7 @@ def in_place(name: str) -> Callable[[Tensor, Any], Tensor]:
 def is_alone(x: Tensor) -> bool:
     """Whether nothing but this tensor refers to its raw array, so that writing into it cannot be noticed."""
     raw = x.raw
-    return type(raw) is np.ndarray and raw.flags.owndata and raw.flags.writeable and _refcount(raw) <= _ALONE
-
-
-_refcount: Callable[[object], int] = getattr(sys, "getrefcount", lambda _: 1 << 30)
+    return type(raw) is np.ndarray and raw.flags.owndata and raw.flags.writeable and refcount(raw) <= _ALONE
 
 
 def _count_when_alone() -> int:
@@ -90,7 +86,7 @@ def _count_when_alone() -> int:
     holder = Tensor()
     holder.raw = np.zeros(1)
     raw = holder.raw
-    return _refcount(raw)
+    return refcount(raw)
 
 
 _ALONE = _count_when_alone()

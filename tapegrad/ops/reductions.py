@@ -14,11 +14,6 @@ def reduction(draw: Any) -> Any:
     return x, {"axis": draw.axes(x), "keepdims": draw.boolean()}
 
 
-def _over_axis(draw: Any) -> Any:
-    x = draw.array("n", "m")
-    return x, {"axis": draw.axis(x)}
-
-
 def _searched(draw: Any) -> Any:
     x = draw.array(draw.size("n", least=1), draw.size("m", least=1))
     return x, {"axis": draw.choice(None, draw.axis(x)), "keepdims": draw.boolean()}

@@ -9,6 +9,7 @@ import numpy as np
 from tapegrad.core.node import Node
 from tapegrad.core.recorder import Owners, shared
 from tapegrad.core.tensor import Tensor, linked, tensor
+from tapegrad.dtypes import DEFAULTS
 from tapegrad.errors import (
     ArgumentError,
     BoundsError,
@@ -24,15 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tapegrad.registry.op import Op
-
-#: What Python scalars become where nothing else says their dtype.
-DEFAULTS = {
-    bool: np.dtype(np.bool_),
-    int: np.dtype(np.int64),
-    float: np.dtype(np.float32),
-    complex: np.dtype(np.complex64),
-}
-
 
 def unpack(op: Op, name: str, value: Any, others: Sequence[Any]) -> tuple[Any, Node | None]:
     """The raw array and the node of an argument that is not plainly a Tensor."""

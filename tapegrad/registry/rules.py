@@ -6,13 +6,13 @@ cotangent, and on Tensors, where `F` is the ops and saved values are linked to t
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from tapegrad.core.node import Recorded, parents, receive
+from tapegrad.core.recorder import refcount
 from tapegrad.core.tensor import PLAIN, Tensor, linked
 from tapegrad.kernels.numpy_scatter import Rows
 from tapegrad.registry import checks
@@ -43,9 +43,6 @@ def shape_of(raw: Any) -> tuple[int, ...]:
 def dtype_of(raw: Any) -> Any:
     """The dtype of a raw array; None for a Python scalar, which is never watched."""
     return None if type(raw) in PLAIN else raw.dtype
-
-
-refcount: Callable[[object], int] = getattr(sys, "getrefcount", lambda _: 1 << 30)
 
 
 def _count_when_alone() -> int:
@@ -298,18 +295,18 @@ def _product(variant: Variant, a: str, i: int, recorded: bool, *, reuse: bool) -
             partial = f"check_partial({op.name!r}, {a!r}, {partial}, g, {not variant.general})"
     else:
         partial = repr(rule)
-    if variant.general and partial == "1":
-        k = 2 + 2 * variant.watched.index(i)
-        shape, dtype = f"node.t[{k}]", f"node.t[{k + 1}]"
-        space = "F" if recorded else "space_of_type(type(g))"
-        return [
-            f"c = g if g.shape == {shape} else {space}.sum_to(g, {shape})",
-            f"if c.dtype is not {dtype}:",
-            f"    c = fit(c, 1, {shape}, {dtype}, False)",
-        ], "c is not g and " + _PROVEN
     if variant.general:
         k = 2 + 2 * variant.watched.index(i)
-        return [f"c = fit(g, {partial}, node.t[{k}], node.t[{k + 1}], {op.singular})"], "c is not g and " + _PROVEN
+        shape, dtype = f"node.t[{k}]", f"node.t[{k + 1}]"
+        lines = [f"c = fit(g, {partial}, {shape}, {dtype}, {op.singular})"]
+        if partial == "1":  # what `fit` would do, without a call where nothing is to be done
+            space = "F" if recorded else "space_of_type(type(g))"
+            lines = [
+                f"c = g if g.shape == {shape} else {space}.sum_to(g, {shape})",
+                f"if c.dtype is not {dtype}:",
+                f"    c = fit(c, 1, {shape}, {dtype}, False)",
+            ]
+        return lines, "c is not g and " + _PROVEN
     if partial == "1":
         return ["c = g"], "own" if reuse else "False"
     if partial == "-1":
