@@ -79,9 +79,9 @@ class ForwardAccumulator:
                 raise ArgumentError(f"jvp(primals): expected Tensors or Variables, got {type(y).__name__}")
             t = self._tangents.get(y.node) if y is not None and y.node is not None else None
             if t is not None:
-                t = linked(t.raw, t.node)  # a tensor may be written to
+                t = linked(t.array, t.node)  # a tensor may be written to
             elif unconnected_gradients == "zero" and y is not None:
-                t = F.zeros_like(tensor(y.raw))
+                t = F.zeros_like(tensor(y.array))
             found.append(t)
         return rebuild(found)
 
@@ -89,13 +89,13 @@ class ForwardAccumulator:
 def _checked(x: Any, t: Any) -> Tensor:
     if not isinstance(x, Tensor):
         raise ArgumentError(f"ForwardAccumulator: expected Tensors or Variables as primals, got {type(x).__name__}")
-    if not is_inexact(x.raw.dtype):
-        raise DTypeError(f"ForwardAccumulator: expected floating primals, got {x.raw.dtype}")
-    t = asarray(t, dtype=None if isinstance(t, Tensor) else x.raw.dtype)
+    if not is_inexact(x.array.dtype):
+        raise DTypeError(f"ForwardAccumulator: expected floating primals, got {x.array.dtype}")
+    t = asarray(t, dtype=None if isinstance(t, Tensor) else x.array.dtype)
     t = linked(*t.read())  # a tensor may be written to
-    if t.shape != x.raw.shape or t.dtype != x.raw.dtype:
+    if t.shape != x.array.shape or t.dtype != x.array.dtype:
         raise ShapeError(
-            f"ForwardAccumulator: expected a tangent like its primal, {x.raw.dtype} {x.raw.shape}, "
+            f"ForwardAccumulator: expected a tangent like its primal, {x.array.dtype} {x.array.shape}, "
             f"got {t.dtype} {t.shape}"
         )
     return t
@@ -136,4 +136,4 @@ def _is_recorded(t: Any) -> bool:
 def _raw(t: Any) -> Any:
     if type(t) is tuple:
         return tuple(map(_raw, t))
-    return None if t is None else t.raw
+    return None if t is None else t.array

@@ -290,16 +290,16 @@ def _flatnonzero(x: Any, /) -> Any:
 
 
 def _isclose(x1: Any, x2: Any, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
-    values = [np.asarray(x.raw) if isinstance(x, Tensor) else x for x in (x1, x2)]
+    values = [np.asarray(x.array) if isinstance(x, Tensor) else x for x in (x1, x2)]
     return _read(np.isclose(values[0], values[1], rtol=rtol, atol=atol, equal_nan=equal_nan))
 
 
 def _allclose(*args: Any, **words: Any) -> bool:
-    return bool(np.all(_isclose(*args, **words).raw))
+    return bool(np.all(_isclose(*args, **words).array))
 
 
 def _array_equal(x1: Any, x2: Any, /, *, equal_nan: bool = False) -> bool:
-    values = [np.asarray(x.raw) if isinstance(x, Tensor) else x for x in (x1, x2)]
+    values = [np.asarray(x.array) if isinstance(x, Tensor) else x for x in (x1, x2)]
     return np.array_equal(values[0], values[1], equal_nan=equal_nan)
 
 

@@ -130,7 +130,7 @@ def _put_one(name: str, y: Tensor, place: Any, where: Any) -> Any:
             f"np.{name}(out=...): a NumPy array cannot keep the derivative of a recorded tensor; take the result "
             "instead (`a = a + x` for `a += x`), or make the array a tensor"
         )
-    np.copyto(place, np.asarray(y.raw), where=where if not isinstance(where, Tensor) else np.asarray(where.raw))
+    np.copyto(place, np.asarray(y.array), where=where if not isinstance(where, Tensor) else np.asarray(where.array))
     return place
 
 

@@ -61,7 +61,7 @@ class SparseRows(Tensor):
 
     # -- what a Tensor is --------------------------------------------------------------------------
     @property
-    def raw(self) -> Any:
+    def array(self) -> Any:
         """The dense array."""
         if self._dense is None:
             self._dense = self.rows.dense()
@@ -69,7 +69,7 @@ class SparseRows(Tensor):
 
     def read(self) -> tuple[Any, Node | None]:
         """The dense array, of which nothing is recorded."""
-        return self.raw, self.node
+        return self.array, self.node
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -147,7 +147,7 @@ def _number(x: Any) -> Any:
     if type(x) in (int, float):
         return x
     if isinstance(x, Tensor):
-        return x.raw if type(x) is Tensor and x.node is None and x.shape == () else None
+        return x.array if type(x) is Tensor and x.node is None and x.shape == () else None
     return x if isinstance(x, np.number | np.ndarray) and x.shape == () else None
 
 

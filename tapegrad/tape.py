@@ -90,9 +90,9 @@ class GradientTape:
         for x in leaves:
             if not isinstance(x, Tensor):
                 raise ArgumentError(f"watch(value): expected a Tensor or Variable, got {type(x).__name__}{_way_out(x)}")
-            if not is_inexact(x.raw.dtype):
+            if not is_inexact(x.array.dtype):
                 raise DTypeError(
-                    f"watch(value): expected a floating dtype, got {x.raw.dtype}; integers have no derivative, "
+                    f"watch(value): expected a floating dtype, got {x.array.dtype}; integers have no derivative, "
                     "so write tapegrad.astype(value, tapegrad.float32)"
                 )
         alone = frozenset([self._recorder])
@@ -169,7 +169,7 @@ class GradientTape:
         self._check_ready()
         leaves, rebuild = flatten(sources)
         _check_sources(leaves)
-        raw = target.raw
+        raw = target.array
         size = target.size
         xp = space_of_type(type(raw))
         level = new_level()
@@ -178,9 +178,9 @@ class GradientTape:
         shaped = []
         for x, g in zip(leaves, found, strict=True):
             if g is None:
-                shape = None if x is None else (*raw.shape, *x.raw.shape)
+                shape = None if x is None else (*raw.shape, *x.array.shape)
                 zeros = unconnected_gradients == "zero" and shape is not None
-                shaped.append(F.zeros(shape, dtype=x.raw.dtype) if zeros else None)
+                shaped.append(F.zeros(shape, dtype=x.array.dtype) if zeros else None)
                 continue
             stacked = F.unbatch(g, size, level)
             shaped.append(F.reshape(stacked, (*raw.shape, *stacked.shape[1:])))
@@ -201,8 +201,8 @@ class GradientTape:
         for y, given in zip(targets, cotangents, strict=True):
             if not isinstance(y, Tensor):
                 continue
-            if not is_inexact(y.raw.dtype):
-                _warn("gradient of a target of dtype %s: only floating targets have one", y.raw.dtype)
+            if not is_inexact(y.array.dtype):
+                _warn("gradient of a target of dtype %s: only floating targets have one", y.array.dtype)
                 continue
             g = given if given is None or isinstance(given, Tensor) else asarray(given)
             if g is not None:
@@ -249,7 +249,7 @@ class GradientTape:
         with np.errstate(all="ignore"):
             if recorded:
                 found = sweep(started, nodes, recorder, recorded=True)
-                return [g if g is None else linked(g.raw, g.node) for g in found]  # a tensor may be written to
+                return [g if g is None else linked(g.array, g.node) for g in found]  # a tensor may be written to
             consumed = None if self._persistent else recorder.groups.get(frozenset([recorder]))
             found = sweep(started, nodes, recorder, recorded=False, consumed=consumed)
         return [g if g is None else WRAPPERS.get(type(g), tensor)(g) for g in found]
@@ -284,7 +284,7 @@ def _is_recorded(seeds: Any, recorder: Recorder) -> bool:
 def _cotangent(y: Tensor, g: Tensor | None, recorded: bool) -> Any:
     if g is not None:
         return g if recorded else g.read()[0]
-    raw = y.raw
+    raw = y.array
     ones = space_of_type(type(raw)).ones_like(raw)
     return tensor(ones) if recorded else ones
 
@@ -331,4 +331,4 @@ def _cotangents(given: Any, target: Any, count: int) -> list[Any]:
 
 
 def _zeros(x: Any) -> Any:
-    return None if x is None else F.zeros_like(tensor(x.raw))
+    return None if x is None else F.zeros_like(tensor(x.array))

@@ -121,7 +121,7 @@ def _is_number(x: Any) -> bool:
 
 
 def _described(x: Any) -> Spec | None:
-    return spec_of(x.raw) if isinstance(x, Tensor) and is_inexact(x.raw.dtype) else None
+    return spec_of(x.array) if isinstance(x, Tensor) and is_inexact(x.array.dtype) else None
 
 
 def _takes_variables(grad_fn: Callable[..., Any]) -> bool:
@@ -176,7 +176,7 @@ def _gradients(rule: _Rule, cotangents: Sequence[Tensor]) -> list[Tensor | None]
     return [
         *_fitted(rule, "gradients", "arrays and numbers among its positional arguments", found, rule.inputs),
         *_fitted(
-            rule, "gradients_of_variables", "variables that it reads", of_variables, [spec_of(v.raw) for v in rule.variables]
+            rule, "gradients_of_variables", "variables that it reads", of_variables, [spec_of(v.array) for v in rule.variables]
         ),
     ]
 
@@ -216,7 +216,7 @@ def _pull(node: Node, g: list[Any]) -> None:
         found = _gradients(node.s, [tensor(c) for c in filled(space, g, node.t)])
     finally:
         state.active = before
-    _pass_on(node, [None if c is None else c.raw for c in found])
+    _pass_on(node, [None if c is None else c.array for c in found])
 
 
 def _pull_recorded(node: Node, g: list[Any]) -> None:
@@ -245,7 +245,7 @@ def _push_recorded(node: Node, tangents: tuple[Any, ...]) -> Any:
 def _twice(node: Node, tangents: tuple[Any, ...], *, recorded: bool) -> tuple[Any, ...]:
     """J t from `grad_fn` alone: g -> J* g is linear, and the pullback of that, applied to t, is J t."""
     t = next(t for t in tangents if t is not None)
-    space = space_of_type(type(t.raw if recorded else t))
+    space = space_of_type(type(t.array if recorded else t))
     recorder = Recorder(auto=False)
     owners = group(frozenset([recorder]))
     probes = [

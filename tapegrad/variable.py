@@ -41,10 +41,10 @@ class Variable(Tensor):
         self, initial_value: Any, trainable: bool = True, *, name: str | None = None, dtype: Any = None
     ) -> None:
         value = initial_value() if callable(initial_value) and not isinstance(initial_value, Tensor) else initial_value
-        self.raw = raw_of(asarray(value, dtype=dtype, copy=True))
+        self.array = raw_of(asarray(value, dtype=dtype, copy=True))
         self.node = None
         self.like = None
-        self.trainable = trainable and bool(is_inexact(self.raw.dtype))
+        self.trainable = trainable and bool(is_inexact(self.array.dtype))
         self.name = name
 
     def read(self) -> tuple[Any, Node | None]:
@@ -52,21 +52,21 @@ class Variable(Tensor):
         active = state.active
         node = self.node
         if active is EMPTY or (node is not None and node.owners is active):
-            return self.raw, node
+            return self.array, node
         if self.trainable:
             new = active.auto if node is None else active.auto - node.owners.recorders
             if new:
                 node = watch(self, new)
                 for r in new:
                     r.variables.append(self)
-        return self.raw, node
+        return self.array, node
 
     @property
     def value(self) -> Tensor:
         """The present value, as a tensor that does not change."""
         from tapegrad.registry.space import F
 
-        found: Tensor = F.astype(self, self.raw.dtype)
+        found: Tensor = F.astype(self, self.array.dtype)
         return found
 
     def _checked(self, what: str, value: Any, *, copy: bool | None = None) -> Any:
@@ -75,18 +75,18 @@ class Variable(Tensor):
                 f"{self._label()}.{what}(value): expected an array or a number, got None; a gradient is None where the target "
                 "does not depend on the source, or was computed outside the tape"
             )
-        raw = raw_of(value if isinstance(value, Tensor) else asarray(value, dtype=self.raw.dtype, copy=copy))
+        raw = raw_of(value if isinstance(value, Tensor) else asarray(value, dtype=self.array.dtype, copy=copy))
         self._fits(what, raw)
         return raw
 
     def _fits(self, what: str, raw: Any) -> None:
         """Refuse a value of another shape or dtype."""
-        if raw.shape != self.raw.shape:
-            raise ShapeError(f"{self._label()}.{what}(value): expected value.shape == {self.raw.shape}, got {raw.shape}")
-        if raw.dtype != self.raw.dtype:
+        if raw.shape != self.array.shape:
+            raise ShapeError(f"{self._label()}.{what}(value): expected value.shape == {self.array.shape}, got {raw.shape}")
+        if raw.dtype != self.array.dtype:
             raise DTypeError(
-                f"{self._label()}.{what}(value): expected value.dtype == {self.raw.dtype}, got {raw.dtype}; "
-                f"write tapegrad.astype(value, {self.raw.dtype})"
+                f"{self._label()}.{what}(value): expected value.dtype == {self.array.dtype}, got {raw.dtype}; "
+                f"write tapegrad.astype(value, {self.array.dtype})"
             )
 
     def _label(self) -> str:
@@ -97,7 +97,7 @@ class Variable(Tensor):
 
         Raises ShapeError, DTypeError or ArgumentError, and then leaves the variable as it was.
         """
-        self.raw = self._checked("assign", value, copy=True)
+        self.array = self._checked("assign", value, copy=True)
         return self
 
     def assign_add(self, value: Any) -> Variable:
@@ -106,9 +106,9 @@ class Variable(Tensor):
             return self._add_rows("assign_add", value.rows)
         change = self._checked("assign_add", value)
         if is_alone(self):
-            self.raw += change
+            self.array += change
         else:
-            self.raw = self.raw + change
+            self.array = self.array + change
         return self
 
     def assign_sub(self, value: Any) -> Variable:
@@ -117,17 +117,17 @@ class Variable(Tensor):
             return self._add_rows("assign_sub", value.rows.scaled(-1))
         change = self._checked("assign_sub", value)
         if is_alone(self):
-            self.raw -= change
+            self.array -= change
         else:
-            self.raw = self.raw - change
+            self.array = self.array - change
         return self
 
     def _add_rows(self, what: str, rows: Rows) -> Variable:
         """Add to a few rows alone."""
         self._fits(what, rows)
         if not is_alone(self):
-            self.raw = self.raw.copy()
-        rows.add_to(self.raw)
+            self.array = self.array.copy()
+        rows.add_to(self.array)
         return self
 
     def __setitem__(self, key: Any, value: Any) -> NoReturn:
@@ -137,10 +137,10 @@ class Variable(Tensor):
         )
 
     def __reduce__(self) -> Any:
-        return _restored, (self.raw, self.trainable, self.name)
+        return _restored, (self.array, self.trainable, self.name)
 
     def __copy__(self) -> Variable:
-        return _restored(self.raw, self.trainable, self.name)
+        return _restored(self.array, self.trainable, self.name)
 
     def __repr__(self) -> str:
         label = "Variable(" if self.name is None else f"Variable({self.name!r}, "

@@ -14,44 +14,52 @@ class Tensor:
     Tensors are made by `tapegrad.asarray` and by ops, not by calling the class: an op makes one without a
     constructor (measured: 57 ns against 180).
 
-    * `raw`: the bare array, of the kernel set's own type (for NumPy an `ndarray`, or a NumPy scalar for a 0-d
-      result: several times faster there).  It must not be written to.
+    * `raw`: the bare array, as whoever made it knows it (for NumPy an `ndarray`, or a NumPy scalar for a 0-d result:
+      several times faster there; for TensorFlow a `tf.Tensor`).  Nothing is copied, and it must not be written to.
+    * `array`: the value that kernels compute with: the same, or what a kernel set puts around it to give it NumPy's
+      shape, dtype and operators.
     * `node`: the node that recorded it, or None.
     * `like`: None, or an object that tensors share which are known to agree in shape and dtype (a common real one):
       a chain of elementwise ops compares shapes once.
     """
 
-    __slots__ = ("__weakref__", "like", "node", "raw")
+    __slots__ = ("__weakref__", "array", "like", "node")
 
-    raw: Any
+    array: Any
     node: Node | None
     like: object | None
 
     def read(self) -> tuple[Any, Node | None]:
         """The raw array and the node with which the tensor takes part in an op."""
-        return self.raw, self.node
+        return self.array, self.node
+
+    @property
+    def raw(self) -> Any:
+        """The bare array."""
+        array = self.array
+        return getattr(array, "bare", array)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The length of each axis."""
-        shape: tuple[int, ...] = self.raw.shape
+        shape: tuple[int, ...] = self.array.shape
         return shape
 
     @property
     def dtype(self) -> Any:
         """The dtype, an object of NumPy's."""
-        return self.raw.dtype
+        return self.array.dtype
 
     @property
     def ndim(self) -> int:
         """The number of axes."""
-        return len(self.raw.shape)
+        return len(self.array.shape)
 
     @property
     def size(self) -> int:
         """The number of elements."""
         n = 1
-        for k in self.raw.shape:
+        for k in self.array.shape:
             n *= k
         return n
 
@@ -61,7 +69,7 @@ def linked(raw: Any, node: Node | None) -> Any:
     if type(raw) in PLAIN:
         return raw
     t = Tensor()
-    t.raw = raw
+    t.array = raw
     t.node = node
     t.like = None
     return t
@@ -77,7 +85,7 @@ PLAIN: frozenset[type] = frozenset([int, float, complex, bool, type(None)])
 def tensor(raw: Any) -> Tensor:
     """A Tensor that nobody has recorded."""
     t = Tensor()
-    t.raw = raw
+    t.array = raw
     t.node = None
     t.like = None
     return t

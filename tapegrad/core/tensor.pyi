@@ -16,11 +16,13 @@ _ArrayLike: TypeAlias = _HasShape | complex
 _Number: TypeAlias = complex | np.number[Any] | np.bool
 _DType: TypeAlias = np.dtype[Any] | type[Any] | str
 class Tensor:
-    raw: Any
+    array: Any
     node: Node | None
     like: object | None
 
     def read(self) -> tuple[Any, Node | None]: ...
+    @property
+    def raw(self) -> Any: ...
     @property
     def shape(self) -> tuple[int, ...]: ...
     @property

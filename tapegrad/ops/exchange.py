@@ -92,7 +92,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
 
 def device(self: Tensor) -> Any:
     """Where the values are: "cpu" for NumPy's arrays."""
-    return getattr(self.raw, "device", CPU)
+    return getattr(self.array, "device", CPU)
 
 
 def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:

@@ -27,7 +27,7 @@ _RANKS = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
 
 def rebind(x: Tensor, y: Tensor) -> None:
     """Let `x` be what `y` is."""
-    x.raw, x.node, x.like = y.raw, rebound(y.node, x.node), None
+    x.array, x.node, x.like = y.array, rebound(y.node, x.node), None
 
 
 def fitting(x: Tensor, value: Any, what: str) -> Tensor:
@@ -53,7 +53,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     v = fitting(x, value, "x[index] = value")
     if x.node is None and v.node is None and is_alone(x):
         try:
-            x.raw[index] = v.raw
+            x.array[index] = v.array
         except (ValueError, IndexError):
             rebind(x, OPS["put"].entry(x, v, index))  # says what is wrong
         return
@@ -77,15 +77,15 @@ def in_place(name: str) -> Callable[[Tensor, Any], Tensor]:
 # -- writing where nobody can tell ---------------------------------------------------------------------
 def is_alone(x: Tensor) -> bool:
     """Whether nothing but this tensor refers to its raw array, so that writing into it cannot be noticed."""
-    raw = x.raw
+    raw = x.array
     return type(raw) is np.ndarray and raw.flags.owndata and raw.flags.writeable and refcount(raw) <= _ALONE
 
 
 def _count_when_alone() -> int:
     """What `getrefcount` answers in `is_alone` for an array that only the tensor refers to."""
     holder = Tensor()
-    holder.raw = np.zeros(1)
-    raw = holder.raw
+    holder.array = np.zeros(1)
+    raw = holder.array
     return refcount(raw)
 
 

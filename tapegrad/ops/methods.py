@@ -114,7 +114,7 @@ def index(self: Tensor) -> int:
 
 def copied(self: Tensor) -> Tensor:
     """What `copy.copy` gives: the same value with the same history."""
-    found: Tensor = linked(self.raw, self.node)
+    found: Tensor = linked(self.array, self.node)
     return found
 
 

@@ -127,7 +127,7 @@ def _twice(
     try:
         owners = group(frozenset([recorder]))
         specs = node.t if op.outputs else saved["y" if "y" in saved else "y.spec"]
-        space = space_of_type(type(t.raw if isinstance(t, Tensor) else t))
+        space = space_of_type(type(t.array if isinstance(t, Tensor) else t))
         probe = _probe(specs, space, owners)
         tensors = {n: v if recorded else _as_tensor(op, n, v) for n, v in saved.items()}
         c = rule(OPS_SPACE, probe, *(tensors[n if n in tensors else n + ".spec"] for n in names_of(rule, 2)))

@@ -33,7 +33,7 @@ def entry_source(op: Op) -> str:
     if op.outputs:
         lines += [f"    return outputs(OP, y, ({raws},), ({nodes},), ({_keywords(op, values=True)}), V0)"]
         return "\n".join(lines) + "\n"
-    lines += ["    out = Tensor()", "    out.raw = y", "    out.like = None"]
+    lines += ["    out = Tensor()", "    out.array = y", "    out.like = None"]
     watched = [i for i, a in enumerate(op.arrays) if op.kind != "constant" and a in op.differentiable]
     if not watched:
         return "\n".join([*lines, "    out.node = None", "    return out"]) + "\n"
@@ -72,10 +72,10 @@ def _fast_lane(op: Op) -> list[str]:
         f"        q = {b}.node",
         "        owners = state.active",
         "        if p is not None and q is not None and p.owners is owners and q.owners is owners:",
-        f"            raw0 = {a}.raw",
-        f"            raw1 = {b}.raw",
+        f"            raw0 = {a}.array",
+        f"            raw1 = {b}.array",
         "            out = Tensor()",
-        f"            out.raw = y = raw0 {op.symbol} raw1",
+        f"            out.array = y = raw0 {op.symbol} raw1",
         "            out.like = like",
         "            n = Node()",
         *_saving(op, (0, 1), "            "),
@@ -117,7 +117,7 @@ def _nodes(op: Op) -> str:
 
 
 def _unpacking(op: Op, i: int, name: str) -> list[str]:
-    lines = [f"    if type({name}) is Tensor:", f"        raw{i} = {name}.raw", f"        node{i} = {name}.node"]
+    lines = [f"    if type({name}) is Tensor:", f"        raw{i} = {name}.array", f"        node{i} = {name}.node"]
     if op.weak and len(op.arrays) == 2:
         other = op.arrays[1 - i]
         lines += [

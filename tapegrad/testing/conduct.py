@@ -141,14 +141,14 @@ def nothing_is_written(case: Case) -> None:
         tape.watch(sources)
         out = floating(case.call(tensors))
     held = [x for x in [*xs, *gs, *ts] if isinstance(x, np.ndarray)]
-    held += [y.raw for y in out if isinstance(y.raw, np.ndarray)]
+    held += [y.array for y in out if isinstance(y.array, np.ndarray)]
     before = _bytes(held)
-    first = [c.raw for c in tape.gradient(out, sources, output_gradients=given) if c is not None]
+    first = [c.array for c in tape.gradient(out, sources, output_gradients=given) if c is not None]
     copies = _bytes(first)
     tape.gradient(out, sources, output_gradients=list(map(asarray, case.cotangents(ys))))
     if _bytes(first) != copies:
         raise LawError("a gradient that was given out has changed")
-    second = [c.raw for c in tape.gradient(out, sources, output_gradients=given) if c is not None]
+    second = [c.array for c in tape.gradient(out, sources, output_gradients=given) if c is not None]
     case.subject.jvp(xs, ts)
     if _bytes(held) != before:
         raise LawError("an argument, a cotangent or an output has changed")
@@ -212,7 +212,7 @@ def calls_are_independent(case: Case) -> None:
     subject.vjp([x + case.draw.direction(x) if is_floating(x) else x for x in xs], gs)
     given = list(map(asarray, gs))
     found = tape.gradient(first, sources, output_gradients=given)
-    same([None if c is None else c.raw for c in found], once, 0.0, "cotangent after another call")
+    same([None if c is None else c.array for c in found], once, 0.0, "cotangent after another call")
     found = tape.gradient([*first, *again], sources, output_gradients=[*given, *given])
     doubled = [None if c is None else c + c for c in once]
-    same([None if c is None else c.raw for c in found], doubled, 8 * eps_of(ys, case.active), "cotangent of two uses")
+    same([None if c is None else c.array for c in found], doubled, 8 * eps_of(ys, case.active), "cotangent of two uses")

@@ -32,7 +32,7 @@ class Subject:
 
     def value(self, xs: Arrays) -> list[Any]:
         """All outputs."""
-        return [np.asarray(y.raw) for y in self.call(_wrapped(xs))]
+        return [np.asarray(y.array) for y in self.call(_wrapped(xs))]
 
     def vjp(self, xs: Arrays, gs: Arrays, *, watched: bool = False) -> list[Any]:
         """The cotangent of each active argument, or None; `gs` are for the floating outputs, in order.
@@ -109,7 +109,7 @@ def _wrapped(xs: Arrays) -> list[Any]:
 
 
 def _raw(c: Any) -> Any:
-    return None if c is None else np.asarray(c.raw)
+    return None if c is None else np.asarray(c.array)
 
 
 def outputs_of(y: Any) -> list[Any]:
