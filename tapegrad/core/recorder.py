@@ -49,13 +49,16 @@ _FEW = 3
 class Recorder:
     """The core of a tape: what nodes and thread state know of it, so that nothing refers to the tape itself."""
 
-    __slots__ = ("auto", "entered", "groups", "live", "on_push", "serial", "variables")
+    __slots__ = ("auto", "entered", "groups", "keeping", "live", "on_push", "serial", "variables")
 
-    def __init__(self, *, auto: bool = True, on_push: Callable[[Node, Recorder], None] | None = None) -> None:
+    def __init__(
+        self, *, auto: bool = True, keeping: bool = True, on_push: Callable[[Node, Recorder], None] | None = None
+    ) -> None:
         self.serial = _serial()  # rises with the order of entering
         self.live = True  # may still be asked for a derivative
         self.entered = False  # inside its context
         self.auto = auto  # watches trainable variables as they are read
+        self.keeping = keeping  # holds what it recorded; without, a graph lives and dies with its tensors
         self.variables: list[Any] = []  # those watched, in order
         self.groups: dict[frozenset[Recorder], Owners] = {}
         self.on_push = on_push  # forward mode: called with every node as it is made, and the recorder
@@ -65,7 +68,7 @@ class Recorder:
 class Owners:
     """A set of recorders that own nodes together.  There is one object for each set, so identity decides."""
 
-    __slots__ = ("alive", "auto", "joined", "keep", "nodes", "old", "recorders", "spent", "young")
+    __slots__ = ("alive", "auto", "joined", "keep", "keeping", "nodes", "old", "recorders", "spent", "young")
 
     def __init__(self, recorders: frozenset[Recorder]) -> None:
         self.recorders = recorders
@@ -78,9 +81,10 @@ class Owners:
         self.joined: dict[frozenset[Owners], Owners | None] = {}
         forward = [r for r in recorders if r.on_push is not None]
         backward = len(forward) < len(recorders)
-        self.keep: Callable[[Node], None] = (
-            _keep_and_push(self.nodes, forward, backward) if forward else self.nodes.append
-        )
+        #: Whether anybody here holds nodes.
+        self.keeping = any(r.keeping for r in recorders if r.on_push is None)
+        keep = self.nodes.append if self.keeping or not recorders else _keep_nothing
+        self.keep: Callable[[Node], None] = _keep_and_push(keep, forward, backward) if forward else keep
 
     def plus(self, recorder: Recorder) -> Owners:
         return group(self.recorders | {recorder})
@@ -118,14 +122,20 @@ class Owners:
         return f"<owners {sorted(r.serial for r in self.recorders)}: {len(self.nodes)} nodes>"
 
 
-def _keep_and_push(nodes: list[Node], forward: list[Recorder], backward: bool) -> Callable[[Node], None]:
+def _keep_nothing(node: Node) -> None:
+    """What recorders do with a node that only its tensors hold."""
+
+
+def _keep_and_push(
+    hold: Callable[[Node], None], forward: list[Recorder], backward: bool
+) -> Callable[[Node], None]:
     def keep(node: Node) -> None:
         # Outer ones first: they record the tangents of inner ones.
         for r in forward if len(forward) == 1 else sorted(forward, key=_by_serial):
             assert r.on_push is not None
             r.on_push(node, r)
         if backward:
-            nodes.append(node)
+            hold(node)
         else:  # nobody will ask for a reverse sweep: values die as they do without a tape
             node.p = node.q = node.s = node.t = None
 
@@ -182,6 +192,15 @@ def shared(active: Owners, nodes: Iterable[Node | None]) -> Owners | None:
         return found
 
 
+def record_always(recorder: Recorder) -> None:
+    """Let this recorder be active from now on, in this thread and in all that have not recorded yet."""
+    recorder.entered = True
+    recorder.serial = _serial()
+    _State.active = _State.active.plus(recorder)
+    if "active" in vars(state):
+        state.active = state.active.plus(recorder)
+
+
 def enter(recorder: Recorder) -> None:
     recorder.entered = True
     recorder.serial = _serial()
@@ -225,7 +244,8 @@ def release(recorder: Recorder) -> None:
             heirs = group(rest)
             for node in nodes:
                 node.owners = heirs
-            heirs.nodes.extend(nodes)
+            if heirs.keeping:
+                heirs.nodes.extend(nodes)
             nodes.clear()
             heirs.joined.clear()  # what it knows of groups that are no more
             heirs.tidy()

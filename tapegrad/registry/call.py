@@ -79,6 +79,16 @@ def unpack_all(op: Op, name: str, values: Any) -> tuple[tuple[Any, ...], tuple[N
     return tuple(r for r, _ in pairs), tuple(n for _, n in pairs)
 
 
+def unstyled(x: Any, raw: Any, node: Node | None) -> Any:
+    """An argument of a composite, whose body computes with plain Tensors alone."""
+    return linked(raw, node) if isinstance(x, Tensor) else x
+
+
+def all_unstyled(xs: Sequence[Any], raws: Sequence[Any], nodes: Sequence[Node | None]) -> Sequence[Any]:
+    """The same for a sequence of arrays."""
+    return xs if all(type(x) is Tensor for x in xs) else [*map(unstyled, xs, raws, nodes)]
+
+
 def dispatch(op: Op, raws: tuple[Any, ...], *args: Any, **params: Any) -> Any:
     """Compute on raw values that are not all NumPy's."""
     space = space_of(raws)

@@ -18,20 +18,23 @@ from tapegrad.registry.space import BUILTIN, NUMPY, SCALARS, F, space_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tapegrad.registry.styles import Style
+
 
 #: The statement that gives an op its derivative.
 _STATEMENTS = {"elementwise": "partials", "linear": "adjoint", "multilinear": "adjoint", "primitive": "pullback"}
 
 
 def _uncompiled(*args: Any, **params: Any) -> Any:
-    return _first_call(_op)(*args, **params)  # type: ignore[name-defined]  # noqa: F821  each function has its own
+    return _first_call(_op, _made, _style)(*args, **params)  # type: ignore[name-defined]  # noqa: F821  each has its own
 
 
-def stub(op: Op) -> Callable[..., Any]:
+def stub(op: Op, style: Style | None = None) -> Callable[..., Any]:
     """A function that compiles itself when it is first called: a namespace of its own, and no code yet."""
     module = op.body.__module__
-    env = {"_op": op, "_first_call": _first_call, "__name__": module, "__builtins__": __builtins__}
-    function = FunctionType(_uncompiled.__code__, env, op.name)
+    env: dict[str, Any] = {"_op": op, "_style": style, "_first_call": _first_call, "__name__": module}
+    env["__builtins__"] = __builtins__
+    function = env["_made"] = FunctionType(_uncompiled.__code__, env, op.name)
     function.__qualname__ = op.name
     function.__doc__ = op.body.__doc__
     function.__module__ = module
@@ -62,19 +65,17 @@ class _Signed:
         return self._op.body
 
 
-def _first_call(op: Op) -> Callable[..., Any]:
-    function = op.entry
-    assert isinstance(function, FunctionType)
+def _first_call(op: Op, function: FunctionType, style: Style | None) -> Callable[..., Any]:
     if op.kind in _STATEMENTS and not op.rules:
         raise DeclarationError(
             f"{op.name}: called before its derivative was given; write {op.name}.{_STATEMENTS[op.kind]}(...), or declare it "
             "as a constant, which has none"
         )
-    source = entry_source(op)
+    source = entry_source(op, styled=style is not None)
     env = function.__globals__
-    env.update(_environment(op))
+    env.update(_environment(op, style))
     scope: dict[str, Any] = {}
-    exec(compile(source, _filename(op, source), "exec"), env, scope)
+    exec(compile(source, _filename(op, source, style), "exec"), env, scope)
     made = scope[op.name]
     function.__defaults__ = made.__defaults__
     function.__kwdefaults__ = made.__kwdefaults__
@@ -82,16 +83,16 @@ def _first_call(op: Op) -> Callable[..., Any]:
     return function
 
 
-def _filename(op: Op, source: str) -> str:
+def _filename(op: Op, source: str, style: Style | None) -> str:
     """A name under which tracebacks find the generated lines."""
     import linecache
 
-    name = f"<tapegrad op {op.name}>"
+    name = f"<tapegrad op {op.name}>" if style is None else f"<tapegrad op {op.name} of {style.cls.__module__}>"
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     return name
 
 
-def _environment(op: Op) -> dict[str, Any]:
+def _environment(op: Op, style: Style | None) -> dict[str, Any]:
     from tapegrad.registry import batching, call, rules
 
     env: dict[str, Any] = {
@@ -121,6 +122,8 @@ def _environment(op: Op) -> dict[str, Any]:
         "is_half": call.is_half,
         "linked": linked,
         "outputs": call.outputs,
+        "unstyled": call.unstyled,
+        "all_unstyled": call.all_unstyled,
         "Spec": Spec,
         "spec_of": rules.spec_of,
         "shape_of": rules.shape_of,
@@ -131,4 +134,14 @@ def _environment(op: Op) -> dict[str, Any]:
     for p in op.params:
         if p.default is not Param.REQUIRED:
             env[f"D_{p.name}"] = p.default
+    if style is not None:
+        env.update(
+            F=style,
+            Tensor=style.cls,
+            new=object.__new__,
+            meet=style.meet,
+            promote=style.meet,
+            adopt=style.adopt,
+            outputs=style.outputs,
+        )
     return env

@@ -11,29 +11,32 @@ from tapegrad.registry import rules
 from tapegrad.registry.op import Op, Param
 
 
-def entry_source(op: Op) -> str:
-    """The source of an op's public function."""
+def entry_source(op: Op, *, styled: bool = False) -> str:
+    """The source of an op's public function; `styled`, of the one that gives a facade's subclass of Tensor."""
     lines = [f"def {op.name}({parameters(op)}):"]
+    if styled and op.kind == "composite":
+        return f"{lines[0]}\n    return adopt(OP.entry({_given(op)}{_keywords(op)}))\n"
     if op.variadic:
         lines += [f"    raws, nodes = unpack_all(OP, {op.arrays[0]!r}, {op.arrays[0]})"]
     else:
         if op.repeated:
             a, b = op.arrays
             lines += [f"    if {a} is {b} and type({a}) is Tensor:", f"        return F.{op.repeated}({a})"]
-        lines += _fast_lane(op)
+        lines += _fast_lane(op, styled)
         for i, a in enumerate(op.arrays):
             lines += _unpacking(op, i, a)
     raws, nodes = _raws(op), _nodes(op)
     if op.kind == "composite":
         return "\n".join(lines + _composite(op, raws, nodes)) + "\n"
+    lines += _meeting(op) if styled else []
     lines += _promotion(op)
-    lines += _computing(op)
+    lines += _computing(op, styled)
     if op.outputs and op.kind == "constant":
         return "\n".join([*lines, "    return outputs(OP, y, None, None, None, None)"]) + "\n"
     if op.outputs:
         lines += [f"    return outputs(OP, y, ({raws},), ({nodes},), ({_keywords(op, values=True)}), V0)"]
         return "\n".join(lines) + "\n"
-    lines += ["    out = Tensor()", "    out.array = y", "    out.like = None"]
+    lines += [f"    out = {_new(styled)}", "    out.array = y", "    out.like = None"]
     watched = [i for i, a in enumerate(op.arrays) if op.kind != "constant" and a in op.differentiable]
     if not watched:
         return "\n".join([*lines, "    out.node = None", "    return out"]) + "\n"
@@ -61,7 +64,12 @@ def _finish(indent: str) -> list[str]:
     ]
 
 
-def _fast_lane(op: Op) -> list[str]:
+def _new(styled: bool) -> str:
+    """A bare Tensor; a facade's class may have a constructor of its own, which is not for ops."""
+    return "new(Tensor)" if styled else "Tensor()"
+
+
+def _fast_lane(op: Op, styled: bool) -> list[str]:
     """Two tensors that are known to agree, watched by just the active tapes: nothing is left to decide."""
     if op.kind != "elementwise" or not op.symbol or len(op.differentiable) != 2:
         return []
@@ -74,7 +82,7 @@ def _fast_lane(op: Op) -> list[str]:
         "        if p is not None and q is not None and p.owners is owners and q.owners is owners:",
         f"            raw0 = {a}.array",
         f"            raw1 = {b}.array",
-        "            out = Tensor()",
+        f"            out = {_new(styled)}",
         f"            out.array = y = raw0 {op.symbol} raw1",
         "            out.like = like",
         "            n = Node()",
@@ -128,7 +136,32 @@ def _unpacking(op: Op, i: int, name: str) -> list[str]:
     if name in op.optional:
         lines += [f"    elif {name} is None:", f"        raw{i} = node{i} = None"]
     others = "(" + "".join(f"{a}, " for a in op.arrays) + ")"
-    return [*lines, "    else:", f"        raw{i}, node{i} = unpack(OP, {name!r}, {name}, {others})"]
+    lines += ["    else:", f"        raw{i}, node{i} = unpack(OP, {name!r}, {name}, {others})"]
+    return lines if op.kind != "composite" else [*lines, f"        {name} = unstyled({name}, raw{i}, node{i})"]
+
+
+def _meeting(op: Op) -> list[str]:
+    """Where a style has a say in an elementwise op: anything but one common real dtype."""
+    if not op.pointwise or op.variadic or not op.arrays:
+        return []
+    count = len(op.arrays)
+    index = [i for i, a in enumerate(op.arrays) if op.kind == "constant" or a in op.differentiable]
+    xs, ps = _raws(op), _nodes(op)
+    call = [f"        ({xs},), ({ps},) = meet(OP, ({xs},), ({ps},))"]
+    if count == 1:
+        return ["    if (d := raw0.dtype) is not F32 and d is not F64:", *call]
+    if count > 2 or len(index) < 2:
+        tests = [f"type(raw{i}) in SCALARS" for i in index] + [f"raw{index[0]}.dtype is not raw{i}.dtype" for i in index[1:]]
+        return [f"    if {' or '.join([*tests, f'(d := raw{index[0]}.dtype) is not F32 and d is not F64'])}:", *call]
+    odd = "(({d} := raw{i}.dtype) is not F32 and {d} is not F64)"
+    lines = []
+    for word, i, j in (("if", 1, 0), ("elif", 0, 1)):
+        lines += [
+            f"    {word} type(raw{i}) in SCALARS:",
+            f"        if type(raw{i}) is complex or {odd.format(d='d', i=j)}:",
+            *(f"    {line}" for line in call),
+        ]
+    return [*lines, "    elif (d := raw0.dtype) is not raw1.dtype or (d is not F32 and d is not F64):", *call]
 
 
 def _promotion(op: Op) -> list[str]:
@@ -148,12 +181,13 @@ def _promotion(op: Op) -> list[str]:
     return [f"    if not ({test}):", f"        ({xs}), ({ps}) = promote(OP, ({xs}), ({ps}))"]
 
 
-def _computing(op: Op) -> list[str]:
+def _computing(op: Op, styled: bool) -> list[str]:
+    again, end = ("adopt(OP.entry", ")") if styled else ("OP.entry", "")
     if op.variadic:
         return [
             "    lifted = lift(raws, nodes)",
             "    if lifted is not None:",
-            f"        return OP.entry(lifted{_keywords(op)})",
+            f"        return {again}(lifted{_keywords(op)}){end}",
             "    try:",
             f"        y = dispatch(OP, raws, raws{_keywords(op)})",
             *_failing("raws"),
@@ -182,7 +216,7 @@ def _computing(op: Op) -> list[str]:
         "        else:",
         f"            lifted = lift(({_raws(op)},), ({_nodes(op)},))",
         "            if lifted is not None:",
-        f"                return OP.entry(*lifted{_keywords(op)})",
+        f"                return {again}(*lifted{_keywords(op)}){end}",
         f"            y = dispatch(OP, ({_raws(op)},), {args})",
     ]
     return lines + _failing(f"({_raws(op)},)")
@@ -326,8 +360,7 @@ def _saving(op: Op, watched: tuple[int, ...] | None, indent: str, *, general: bo
 
 def _composite(op: Op, raws: str, nodes: str) -> list[str]:
     """Written in other ops: recorded op by op where something is recorded, else straight on raw arrays."""
-    word = {a: f"{a}=" if a in op.named else "" for a in op.arrays}
-    given = op.arrays[0] if op.variadic else ", ".join(f"{word[a]}{a}" for a in op.arrays)
+    word = _words(op)
     free = "all(r is None for r in nodes)" if op.variadic else " and ".join(f"node{i} is None" for i in range(len(op.arrays)))
     passed = "raws" if op.variadic else ", ".join(f"{word[a]}raw{i}" for i, a in enumerate(op.arrays))
     listed = "raws" if op.variadic else f"({raws},)"
@@ -345,5 +378,17 @@ def _composite(op: Op, raws: str, nodes: str) -> list[str]:
         "        except Exception as error:",
         f"            raise failed(OP, error, {listed}) from error",
         "        return outputs(OP, y, None, None, None, None)",
-        f"    return BODY(F, {given}{_keywords(op)})",
+        *([f"    {op.arrays[0]} = all_unstyled({op.arrays[0]}, raws, nodes)"] if op.variadic else []),
+        f"    return BODY(F, {_given(op)}{_keywords(op)})",
     ]
+
+
+def _words(op: Op) -> dict[str, str]:
+    """What stands before an array where it is passed on: its name, if it is given by keyword."""
+    return {a: f"{a}=" if a in op.named else "" for a in op.arrays}
+
+
+def _given(op: Op) -> str:
+    """The arrays as they were given."""
+    word = _words(op)
+    return op.arrays[0] if op.variadic else ", ".join(f"{word[a]}{a}" for a in op.arrays)
