@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.core.tensor import Tensor
+from tapegrad.core.tensor import Tensor, standing_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
 def flatten(structure: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
-    """The leaves of a structure, and a function that puts others in their place.  None is a leaf."""
+    """The leaves of a structure, and a function that puts others in their place.  None is a leaf.
+
+    A leaf that stands for a tensor is that tensor.
+    """
     if isinstance(structure, Tensor) or structure is None:
         return [structure], _only
     kind = type(structure)
@@ -22,11 +25,11 @@ def flatten(structure: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
         else:
             return list(structure), kind
     if not isinstance(structure, list | tuple | dict) and not _is_node(structure):
-        return [structure], _only
+        return [standing_for(structure)], _only
     import optree
 
     leaves, definition = optree.tree_flatten(structure, none_is_leaf=True, namespace="tapegrad")
-    return leaves, definition.unflatten
+    return [*map(standing_for, leaves)], definition.unflatten
 
 
 def _only(leaves: list[Any]) -> Any:

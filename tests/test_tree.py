@@ -73,3 +73,26 @@ def test_plain_sources_do_without_optree() -> None:
         "assert 'optree' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+class Holder:
+    """Another library's variable."""
+
+    def __init__(self, value):
+        self.held = tg.Variable(value)
+
+    def __tapegrad_tensor__(self):
+        return self.held
+
+
+def test_an_object_that_stands_for_a_tensor_is_a_source_and_an_argument():
+    a, b = Holder([1.5, -2.0]), Holder([0.5, 1.0])
+    with tg.GradientTape() as tape:
+        loss = tg.sum(tg.multiply(tg.asarray(a), b) + tg.stack([a, b])[0] * 2)
+    found = tape.gradient(loss, {"a": a, "b": [b]})
+    assert found["a"].tolist() == [2.5, 3.0]
+    assert found["b"][0].tolist() == [1.5, -2.0]
+    with tg.GradientTape(watch_accessed_variables=False) as tape:
+        tape.watch(a)
+        loss = tg.sum(tg.square(a))
+    assert tape.gradient(loss, a).tolist() == [3.0, -4.0]

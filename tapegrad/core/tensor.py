@@ -75,6 +75,15 @@ def linked(raw: Any, node: Node | None) -> Any:
     return t
 
 
+def standing_for(x: Any) -> Any:
+    """The tensor that an object stands for, if its class says so by a method `__tapegrad_tensor__`; else the object.
+
+    So a library's own variables are sources and arguments as tensors are: they give the tensor that they hold.
+    """
+    method = getattr(type(x), "__tapegrad_tensor__", None)
+    return x if method is None else method(x)
+
+
 #: What makes a Tensor of a cotangent that is no plain array, by its type.
 WRAPPERS: dict[type, Any] = {}
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.core.tensor import Tensor, tensor
+from tapegrad.core.tensor import Tensor, standing_for, tensor
 from tapegrad.dtypes import as_dtype
 from tapegrad.errors import ArgumentError, DTypeError
 from tapegrad.info import check_device
@@ -33,6 +33,8 @@ def asarray(x: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | No
     check_device(device)
     if dtype is not None:
         dtype = as_dtype(dtype)
+    if hasattr(type(x), "__tapegrad_tensor__"):
+        x = standing_for(x)
     if isinstance(x, Tensor):
         if dtype is not None and x.dtype != dtype:
             return _cast(x, dtype, copy)

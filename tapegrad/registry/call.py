@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.core.node import Node
 from tapegrad.core.recorder import Owners, shared
-from tapegrad.core.tensor import Tensor, linked, tensor
+from tapegrad.core.tensor import Tensor, linked, standing_for, tensor
 from tapegrad.dtypes import DEFAULTS
 from tapegrad.errors import (
     ArgumentError,
@@ -32,6 +32,8 @@ def unpack(op: Op, name: str, value: Any, others: Sequence[Any]) -> tuple[Any, N
         found: tuple[Any, Node | None] = value.read()
         return found
     kind = type(value)
+    if hasattr(kind, "__tapegrad_tensor__"):
+        return unpack(op, name, standing_for(value), others)
     if kind in SCALARS:
         if op.weak and not all(type(o) in SCALARS for o in others):
             return value, None
