@@ -83,7 +83,7 @@ def unpack_all(op: Op, name: str, values: Any) -> tuple[tuple[Any, ...], tuple[N
 
 def unstyled(x: Any, raw: Any, node: Node | None) -> Any:
     """An argument of a composite, whose body computes with plain Tensors alone."""
-    return linked(raw, node) if isinstance(x, Tensor) else x
+    return linked(raw, node) if isinstance(x, Tensor) or hasattr(type(x), "__tapegrad_tensor__") else x
 
 
 def all_unstyled(xs: Sequence[Any], raws: Sequence[Any], nodes: Sequence[Node | None]) -> Sequence[Any]:

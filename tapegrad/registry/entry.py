@@ -9,7 +9,7 @@ import numpy as np
 
 from tapegrad.core.node import Node, tick
 from tapegrad.core.recorder import state
-from tapegrad.core.tensor import Tensor, linked
+from tapegrad.core.tensor import Tensor, standing_for, linked
 from tapegrad.errors import DeclarationError
 from tapegrad.registry.op import Op, Param, Spec
 from tapegrad.registry.source import entry_source, parameters
@@ -122,6 +122,7 @@ def _environment(op: Op, style: Style | None) -> dict[str, Any]:
         "is_half": call.is_half,
         "linked": linked,
         "outputs": call.outputs,
+        "standing_for": standing_for,
         "unstyled": call.unstyled,
         "all_unstyled": call.all_unstyled,
         "Spec": Spec,

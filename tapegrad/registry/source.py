@@ -136,7 +136,12 @@ def _unpacking(op: Op, i: int, name: str) -> list[str]:
     if name in op.optional:
         lines += [f"    elif {name} is None:", f"        raw{i} = node{i} = None"]
     others = "(" + "".join(f"{a}, " for a in op.arrays) + ")"
-    lines += ["    else:", f"        raw{i}, node{i} = unpack(OP, {name!r}, {name}, {others})"]
+    lines += [
+        "    else:",
+        f"        if hasattr(type({name}), '__tapegrad_tensor__'):",
+        f"            {name} = standing_for({name})",
+        f"        raw{i}, node{i} = unpack(OP, {name!r}, {name}, {others})",
+    ]
     return lines if op.kind != "composite" else [*lines, f"        {name} = unstyled({name}, raw{i}, node{i})"]
 
 
