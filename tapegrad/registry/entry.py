@@ -9,7 +9,7 @@ import numpy as np
 
 from tapegrad.core.node import Node, tick
 from tapegrad.core.recorder import state
-from tapegrad.core.tensor import Tensor, standing_for, linked
+from tapegrad.core.tensor import Tensor, linked, standing_for
 from tapegrad.errors import DeclarationError
 from tapegrad.registry.op import Op, Param, Spec
 from tapegrad.registry.source import entry_source, parameters
