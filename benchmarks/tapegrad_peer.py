@@ -168,9 +168,9 @@ def mlp(c: Case, x: Inputs, wrap: Wrap) -> Made:
     W0, b0, W1, b1, W2, b2 = params
 
     def loss(X: Tensor, y: Tensor) -> Tensor:
-        h = tg.nn.relu(tg.matmul(X, W0) + b0)
-        h = tg.nn.relu(tg.matmul(h, W1) + b1)
-        return tg.nn.cross_entropy(tg.matmul(h, W2) + b2, y)
+        h = tg.nn.relu(tg.nn.linear(X, W0, b0))
+        h = tg.nn.relu(tg.nn.linear(h, W1, b1))
+        return tg.nn.cross_entropy(tg.nn.linear(h, W2, b2), y)
 
     return _training(loss, params, x.tensors("Xy"), ml.LR, wrap), moved(x.arrays, ml.NAMES)
 
@@ -183,7 +183,7 @@ def lstm(c: Case, x: Inputs, wrap: Wrap) -> Made:
     def loss(*a: Tensor) -> Tensor:
         Wx, Wh, b, h, X, cell = a
         for t in range(ls.STEPS):
-            z = tg.matmul(X[t], Wx) + tg.matmul(h, Wh) + b
+            z = tg.matmul(X[t], Wx) + tg.nn.linear(h, Wh, b)
             h, cell = ls.lstm_cell(tg.split(z, 4, axis=1), h, cell, tg.nn.sigmoid, tg.tanh)
         return tg.sum(h * h)
 
@@ -235,9 +235,9 @@ def _hvp(*a: Tensor) -> list[Tensor]:
         outer.watch(params)
         with tg.GradientTape() as inner:
             inner.watch(params)
-            h = tg.tanh(tg.matmul(X, W0) + b0)
-            h = tg.tanh(tg.matmul(h, W1) + b1)
-            loss = tg.nn.cross_entropy(tg.matmul(h, W2) + b2, y)
+            h = tg.tanh(tg.nn.linear(X, W0, b0))
+            h = tg.tanh(tg.nn.linear(h, W1, b1))
+            loss = tg.nn.cross_entropy(tg.nn.linear(h, W2, b2), y)
         grads = inner.gradient(loss, params)
         dot = sum(tg.sum(g * v) for g, v in zip(grads, vs, strict=True))
     return [loss, *outer.gradient(dot, params)]

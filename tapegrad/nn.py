@@ -23,6 +23,7 @@ from tapegrad.ops import nn_attention as _attention
 from tapegrad.ops import nn_distance as _distance
 from tapegrad.ops import nn_embedding as _embedding
 from tapegrad.ops import nn_images as _images
+from tapegrad.ops import nn_linear as _linear
 from tapegrad.ops import nn_loss as _loss
 from tapegrad.ops import nn_norm as _norm
 from tapegrad.ops import softmax as _softmax
@@ -119,6 +120,7 @@ triplet_margin_loss = _distance.triplet_margin_loss.entry
 attention_weights = _attention.attention_weights.entry
 scaled_dot_product_attention = _attention.scaled_dot_product_attention.entry
 embedding = _embedding.embedding.entry
+linear = _linear.linear.entry
 
 
 # -- losses that look at their target ------------------------------------------------------------------------

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from tapegrad.core.tensor import Tensor
 
-_serial = itertools.count(1).__next__
+#: The next number of a recorder or a batch: who was entered inside whom.
+next_serial = itertools.count(1).__next__
 #: References to an object; where the interpreter does not count them, more than any test here takes for few.
 refcount: Callable[[object], int] = getattr(sys, "getrefcount", lambda _: 1 << 30)
 
@@ -54,7 +55,7 @@ class Recorder:
     def __init__(
         self, *, auto: bool = True, keeping: bool = True, on_push: Callable[[Node, Recorder], None] | None = None
     ) -> None:
-        self.serial = _serial()  # rises with the order of entering
+        self.serial = next_serial()  # rises with the order of entering
         self.live = True  # may still be asked for a derivative
         self.entered = False  # inside its context
         self.auto = auto  # watches trainable variables as they are read
@@ -73,24 +74,32 @@ class Owners:
     def __init__(self, recorders: frozenset[Recorder]) -> None:
         self.recorders = recorders
         self.alive = len(recorders)  # of those, how many may still ask for a derivative
-        self.auto = frozenset(r for r in recorders if r.auto)  # those that watch variables by themselves
         self.spent = False  # nobody will ask for a derivative any more
         self.nodes: list[Node] = []
         self.old = 0  # so many nodes were alive when all were last looked at
         self.young = 0  # where those begin that were never looked at
         self.joined: dict[frozenset[Owners], Owners | None] = {}
-        forward = [r for r in recorders if r.on_push is not None]
-        backward = len(forward) < len(recorders)
+        auto = keeping = False
+        forward = 0
+        for r in recorders:  # one loop: a group is made each time that a tape is entered
+            auto = auto or r.auto
+            if r.on_push is not None:
+                forward += 1
+            elif r.keeping:
+                keeping = True
+        #: Those that watch variables by themselves.
+        self.auto = (recorders if self.alive == 1 else frozenset(filter(_is_auto, recorders))) if auto else _NO_RECORDERS
         #: Whether anybody here holds nodes.
-        self.keeping = any(r.keeping for r in recorders if r.on_push is None)
-        keep = self.nodes.append if self.keeping or not recorders else _keep_nothing
-        self.keep: Callable[[Node], None] = _keep_and_push(keep, forward, backward) if forward else keep
+        self.keeping = keeping
+        keep = self.nodes.append if keeping or not recorders else _keep_nothing
+        self.keep: Callable[[Node], None] = _keep_and_push(keep, recorders, forward < self.alive) if forward else keep
 
     def plus(self, recorder: Recorder) -> Owners:
         return group(self.recorders | {recorder})
 
     def minus(self, recorder: Recorder) -> Owners:
-        return group(self.recorders - {recorder})
+        rest = self.recorders - {recorder}
+        return group(rest) if rest else EMPTY
 
     def tidy(self) -> None:
         """Forget nodes that nothing else holds: a value computed under a tape and thrown away is freed.
@@ -127,8 +136,10 @@ def _keep_nothing(node: Node) -> None:
 
 
 def _keep_and_push(
-    hold: Callable[[Node], None], forward: list[Recorder], backward: bool
+    hold: Callable[[Node], None], recorders: frozenset[Recorder], backward: bool
 ) -> Callable[[Node], None]:
+    forward = [r for r in recorders if r.on_push is not None]
+
     def keep(node: Node) -> None:
         # Outer ones first: they record the tangents of inner ones.
         for r in forward if len(forward) == 1 else sorted(forward, key=_by_serial):
@@ -143,7 +154,8 @@ def _keep_and_push(
 
 
 _by_serial = attrgetter("serial")
-
+_is_auto = attrgetter("auto")
+_NO_RECORDERS: frozenset[Recorder] = frozenset()
 
 EMPTY = Owners(frozenset())
 #: The owners of a node that nobody records from; not `EMPTY`, for that is who is recording where no tape is.
@@ -195,7 +207,7 @@ def shared(active: Owners, nodes: Iterable[Node | None]) -> Owners | None:
 def record_always(recorder: Recorder) -> None:
     """Let this recorder be active from now on, in this thread and in all that have not recorded yet."""
     recorder.entered = True
-    recorder.serial = _serial()
+    recorder.serial = next_serial()
     _State.active = _State.active.plus(recorder)
     if "active" in vars(state):
         state.active = state.active.plus(recorder)
@@ -203,7 +215,7 @@ def record_always(recorder: Recorder) -> None:
 
 def enter(recorder: Recorder) -> None:
     recorder.entered = True
-    recorder.serial = _serial()
+    recorder.serial = next_serial()
     state.active = state.active.plus(recorder)
 
 
@@ -228,35 +240,43 @@ def resume(recorders: Iterable[Recorder]) -> None:
 def release(recorder: Recorder) -> None:
     """Let go of all that this recorder alone owns; what others own too is left to them."""
     recorder.live = False
-    groups = list(recorder.groups.values())
+    groups = recorder.groups
     recorder.groups = {}
     recorder.variables = []
-    for owners in groups:
+    for owners in groups.values():
         owners.alive -= 1
-        if owners.alive > _FEW:  # looked at again when few are left: with many tapes alive, else cubic in their number
+        if owners.alive:
+            if owners.alive <= _FEW:  # looked at again when few are left: with many tapes alive, else cubic in their number
+                _inherit(owners)
             continue
-        rest = frozenset(filter(_is_live, owners.recorders))
-        for r in owners.recorders:
-            r.groups.pop(owners.recorders, None)
-        nodes = owners.nodes
+        if len(owners.recorders) > 1:
+            for r in owners.recorders:
+                r.groups.pop(owners.recorders, None)
         owners.joined.clear()
-        if rest:
-            heirs = group(rest)
-            for node in nodes:
-                node.owners = heirs
-            if heirs.keeping:
-                heirs.nodes.extend(nodes)
-            nodes.clear()
-            heirs.joined.clear()  # what it knows of groups that are no more
-            heirs.tidy()
-            continue
         owners.spent = True
+        nodes = owners.nodes
         pop = nodes.pop
         while nodes:  # newest first: what nobody else holds dies here, before its parents are looked at
             node = pop()
             if refcount(node) >= _ONLY_LISTED:
                 let_go(node)
                 node.owners = NOBODY
+
+
+def _inherit(owners: Owners) -> None:
+    """Give the nodes of a group that has lost a recorder to those who are left."""
+    for r in owners.recorders:
+        r.groups.pop(owners.recorders, None)
+    nodes = owners.nodes
+    owners.joined.clear()
+    heirs = group(frozenset(filter(_is_live, owners.recorders)))
+    for node in nodes:
+        node.owners = heirs
+    if heirs.keeping:
+        heirs.nodes.extend(nodes)
+    nodes.clear()
+    heirs.joined.clear()  # what it knows of groups that are no more
+    heirs.tidy()
 
 
 def abandon(recorder: Recorder | None) -> None:

@@ -1,0 +1,66 @@
+"""A dense layer as one op: a product of matrices and a bias."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.errors import ShapeError
+from tapegrad.registry import primitive
+from tapegrad.registry.op import OPS
+
+
+def _drawn(draw: Any) -> Any:
+    return draw.array(*draw.choice(("n", 3), (3,), (2, "n", 3))), draw.array(3, "m"), draw.array("m")
+
+
+@primitive(laws=_drawn)
+def linear(xp: Any, x: Any, weight: Any, bias: Any, /) -> Any:
+    """x @ weight + bias, (..., n), (n, m), (m,) -> (..., m): in one op, whose sum needs no array of its own.
+
+    Raises ShapeError where the shapes do not match.
+    """
+    if len(weight.shape) != 2 or len(bias.shape) != 1 or weight.shape[1] != bias.shape[0]:
+        raise ShapeError(
+            f"linear(x, weight, bias): expected weight (n, m) and bias (m,), got {tuple(weight.shape)} and {tuple(bias.shape)}"
+        )
+    y = xp.matmul(x, weight)
+    y += bias  # the product is nobody else's
+    return y
+
+
+def _rows(F: Any, x: Any) -> Any:
+    """All but the last axis as one."""
+    if len(x.shape) == 2:
+        return x
+    count = 1
+    for k in x.shape[:-1]:
+        count *= k
+    return F.reshape(x, (count, x.shape[-1]))
+
+
+def _to_x(F: Any, g: Any, weight: Any) -> Any:
+    return F.matmul_adjoint(g, weight) if len(g.shape) == 2 else F.matmul(g, F.matrix_adjoint(weight))
+
+
+linear.pullback(
+    x=_to_x,
+    weight=lambda F, g, x: F.adjoint_matmul(_rows(F, x), _rows(F, g)),
+    bias=lambda F, g: F.sum_to(g, g.shape[-1:]),
+)
+linear.pushforward(
+    x=lambda F, t, weight: F.matmul(t, weight),
+    weight=lambda F, t, x: F.matmul(x, t),
+)
+
+
+@linear.batch
+def _linear_batch(F: Any, has: Any, x: Any, weight: Any, bias: Any) -> Any:
+    rule = OPS["matmul"].batch_rule
+    assert rule is not None
+    if not (has[0] or has[1]):
+        y = F.expand_dims(F.matmul(x, weight), axis=0)
+    else:
+        y = rule(F, has[:2], x, weight)
+    if has[2]:
+        bias = F.reshape(bias, (bias.shape[0], *(1,) * (len(y.shape) - 2), bias.shape[1]))
+    return y + bias
