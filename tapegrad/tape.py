@@ -172,7 +172,7 @@ class GradientTape:
         raw = target.array
         size = target.size
         xp = space_of_type(type(raw))
-        level = new_level()
+        level = new_level(size)
         rows = Batched(xp.reshape(xp.eye(size, dtype=raw.dtype), (size, *raw.shape)), level)
         found = self._sweep(self._seeds([target], [tensor(rows)], leaves), leaves)
         shaped = []
@@ -182,7 +182,7 @@ class GradientTape:
                 zeros = unconnected_gradients == "zero" and shape is not None
                 shaped.append(F.zeros(shape, dtype=x.array.dtype) if zeros else None)
                 continue
-            stacked = F.unbatch(g, size, level)
+            stacked = F.unbatch(g, level)
             shaped.append(F.reshape(stacked, (*raw.shape, *stacked.shape[1:])))
         return rebuild(shaped)
 

@@ -19,6 +19,20 @@ _by_age = attrgetter("seq")
 _marking = _thread.allocate_lock()
 
 
+class _Swept(_thread._local):
+    """For whom this thread sweeps: the serial number of the recorder, 0 for nobody in particular."""
+
+    by: int = 0
+
+
+_swept = _Swept()
+
+
+def sweeping() -> int:
+    """The serial number of the recorder for which this thread sweeps, 0 for nobody in particular."""
+    return _swept.by
+
+
 @final
 class _Sweep:
     """The token of one sweep: nodes that take part carry it as their mark."""
@@ -56,6 +70,7 @@ def sweep(
     """
     wanted = {n for n in sources if n is not None}
     token, order, leaves = _collect([n for n, _ in seeds], wanted, recorder)
+    before, _swept.by = _swept.by, 0 if recorder is None else recorder.serial
     try:
         for node, g in seeds:
             if node.mark is token:
@@ -82,6 +97,7 @@ def sweep(
                     found[node] = g
         return [found.get(n) if n is not None else None for n in sources]
     finally:
+        _swept.by = before
         _clean(token, (order, leaves))
 
 
@@ -105,6 +121,36 @@ def _run(order: list[Node], start: int, stop: int, recorded: bool, consumed: Own
         if node is not None and not getattr(error, "__notes__", None):
             error.add_note(f"in the derivative of {node.op.name}")
         raise
+
+
+def advance(
+    seeds: Sequence[tuple[Node, Any]], targets: Sequence[Node | None], recorder: Recorder, *, recorded: bool
+) -> list[Any]:
+    """The tangents of the targets, from those of `seeds`, through what `recorder` has kept; None where there is none.
+
+    With `recorded`, tangents are Tensors, and what is computed is recorded by whoever is active; else raw arrays.
+    """
+    tangents: dict[Node, Any] = dict(seeds)
+    for node in _before([n for n in targets if n is not None], tangents, recorder):
+        given = tuple(tangents.get(p) if p is not None else None for p in parents(node))
+        if any(t is not None for t in given):
+            tangents[node] = (node.op.push_recorded if recorded else node.op.push)(node, given)
+    return [None if n is None else tangents.get(n) for n in targets]
+
+
+def _before(targets: list[Node], known: dict[Node, Any], recorder: Recorder) -> list[Node]:
+    """The nodes that lead to the targets, down to those that are known; oldest first."""
+    found: dict[Node, None] = {}
+    stack = targets
+    while stack:
+        node = stack.pop()
+        if node in found or node in known or recorder not in node.owners.recorders:
+            continue
+        if node.op is SPENT:
+            SPENT.push(node, ())
+        found[node] = None
+        stack.extend(p for p in parents(node) if p is not None)
+    return sorted(found, key=_by_age)
 
 
 def _halts(

@@ -12,10 +12,24 @@ if TYPE_CHECKING:
 
 
 @final
+class Level(int):
+    """The number of a batch, which tells nested ones apart: those inside others have higher ones.
+
+    * `size`: how many items it has.
+    * `name`: of the function that is mapped over it, for messages; empty where rows of a Jacobian are batched.
+    * `randomness`: what random functions do inside: "error", "different" or "same".
+    """
+
+    size: int
+    name: str
+    randomness: str
+
+
+@final
 class Batched:
     """Many arrays of one shape, stacked along the first axis of `value`; shape and rank are those of one.
 
-    `level` tells nested batches apart: a value of a lower level, or a plain array, is the same for all of this batch.
+    A value of a lower level, or a plain array, is the same for all of this batch; so is a batch of length 1.
     """
 
     __slots__ = ("level", "value")
@@ -24,7 +38,7 @@ class Batched:
     #: Gives the function of this name on batched values; set where batching is defined.
     function: Callable[[str], Callable[..., Any]]
 
-    def __init__(self, value: Any, level: int) -> None:
+    def __init__(self, value: Any, level: Level) -> None:
         self.value = value
         self.level = level
 

@@ -7,27 +7,62 @@ values, all others by the rule that stands beside their declaration: ``op.batch(
 
 from __future__ import annotations
 
-import itertools
+import _thread
+import contextlib
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, final
 
+from tapegrad.core.engine import sweeping
 from tapegrad.core.node import Node
+from tapegrad.core.recorder import next_serial
 from tapegrad.core.tensor import linked
 from tapegrad.errors import NotDifferentiable
-from tapegrad.kernels.batched import Batched
+from tapegrad.kernels.batched import Batched, Level
 from tapegrad.registry.declare import linear
 from tapegrad.registry.op import Op
 from tapegrad.registry.space import NUMPY, SPACES, F, Space, offer, space_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-new_level = itertools.count(1).__next__
+    from collections.abc import Callable, Iterator, Sequence
 
 
-def batched(value: Any, level: int | None = None) -> Batched:
+def new_level(size: int, *, name: str = "", randomness: str = "error") -> Level:
+    """The level of a new batch.  It comes from the counter of recorders, so their numbers tell who was entered inside it."""
+    level = Level(next_serial())
+    level.size = size
+    level.name = name
+    level.randomness = randomness
+    return level
+
+
+class _Inside(_thread._local):
+    """The batches inside which this thread runs a program, outermost first."""
+
+    levels: tuple[Level, ...] = ()
+
+
+_inside = _Inside()
+
+
+def levels() -> tuple[Level, ...]:
+    """The batches inside which this thread runs a program, outermost first."""
+    return _inside.levels
+
+
+@contextlib.contextmanager
+def inside(*entered: Level) -> Iterator[None]:
+    """Run a program inside these batches too."""
+    before = _inside.levels
+    _inside.levels = (*before, *(e for e in entered if e not in before))
+    try:
+        yield
+    finally:
+        _inside.levels = before
+
+
+def batched(value: Any, level: Level | None = None) -> Batched:
     """A raw array as a batch of what stands along its first axis."""
-    return Batched(value, new_level() if level is None else level)
+    return Batched(value, new_level(value.shape[0]) if level is None else level)
 
 
 @final
@@ -47,7 +82,7 @@ def _caller(space: BatchedSpace, op: Op) -> Callable[..., Any]:
 
     def call(*args: Any, **params: Any) -> Any:
         flat = args[0] if op.variadic else (*args[:count], *(params.get(a) for a in op.named))
-        level = 0
+        level: Any = 0
         for a in flat:
             if type(a) is Batched and a.level > level:
                 level = a.level
@@ -60,17 +95,31 @@ def _caller(space: BatchedSpace, op: Op) -> Callable[..., Any]:
         if rule is None:
             if op.pointwise:
                 rule = _pointwise(op)
-            elif hasattr(NUMPY.kernels, op.key):
+            elif op.kind != "composite" and hasattr(NUMPY.kernels, op.key):
                 raise NotDifferentiable(f"{op.name}: it has no batching rule; compute it outside vmap and jacobian")
             else:
                 return op.body(space, *arrays, **params)
-        has = [type(a) is Batched and a.level == level for a in flat]
-        inner = [a.value if b else a for a, b in zip(flat, has, strict=True)]
-        inside = space_of(inner)
-        y = rule(inside, has, inner, **params) if op.variadic else rule(inside, has, *inner, **params)
+        has, inner = _opened(flat, level)
+        within = space_of(inner)
+        y = rule(within, has, inner, **params) if op.variadic else rule(within, has, *inner, **params)
         return tuple(Batched(v, level) for v in y) if type(y) is tuple else Batched(y, level)
 
     return call
+
+
+def _opened(flat: Sequence[Any], level: Level) -> tuple[list[bool], list[Any]]:
+    """Which arrays have the batch axis of this level, and all of them without their wrapping.
+
+    A batch of length 1 stands for one of any length with equal items.  Beside others it is an array without a batch, so
+    that a rule need not know of it.
+    """
+    has = [type(a) is Batched and a.level == level for a in flat]
+    inner = [a.value if b else a for a, b in zip(flat, has, strict=True)]
+    if len({a.shape[0] for a, b in zip(inner, has, strict=True) if b}) > 1:
+        for i, a in enumerate(inner):
+            if has[i] and a.shape[0] == 1:
+                has[i], inner[i] = False, a[0]
+    return has, inner
 
 
 def _pointwise(op: Op) -> Callable[..., Any]:
@@ -105,72 +154,78 @@ _INSIDE = "stands for itself only inside a batch: tests/laws/test_batching.py"
 
 
 @linear(laws=_INSIDE, public=False)
-def spread(xp: Any, x: Any, /, size: int, level: int) -> Any:
+def spread(xp: Any, x: Any, /, level: Level) -> Any:
     """The same array for every item of a batch."""
-    return Batched(xp.broadcast_to(x, (size, *x.shape)), level)
+    return _spread(x, level)
 
 
-spread.adjoint(x=lambda F, g, size, level: F.collect(g, size, level))
+def _spread_adjoint(F: Any, g: Any, level: Level) -> Any:
+    """To a recorder that was entered inside the batch, each item has a derivative of its own."""
+    return g if sweeping() > level else F.collect(g, level)
+
+
+spread.adjoint(x=_spread_adjoint)
 
 
 @linear(laws=_INSIDE, public=False)
-def collect(xp: Any, x: Any, /, size: int, level: int) -> Any:
+def collect(xp: Any, x: Any, /, level: Level) -> Any:
     """The sum over the items of a batch; an array that is the same for all of them counts once for each."""
-    return x * size
+    return x * level.size
 
 
-collect.adjoint(x=lambda F, g, size, level: F.spread(g, size, level))
+collect.adjoint(x=lambda F, g, level: F.spread(g, level))
 
 
 @linear(laws=_INSIDE, public=False)
-def unbatch(xp: Any, x: Any, /, size: int, level: int) -> Any:
+def unbatch(xp: Any, x: Any, /, level: Level) -> Any:
     """The items of a batch, stacked along a new first axis."""
-    return xp.broadcast_to(x, (size, *x.shape))
+    return xp.broadcast_to(x, (level.size, *x.shape))
 
 
-unbatch.adjoint(x=lambda F, g, size, level: F.enbatch(g, size, level))
+unbatch.adjoint(x=lambda F, g, level: F.enbatch(g, level))
 
 
 @linear(laws=_INSIDE, public=False)
-def enbatch(xp: Any, x: Any, /, size: int, level: int) -> Any:
+def enbatch(xp: Any, x: Any, /, level: Level) -> Any:
     """The slices along the first axis, as the items of a batch."""
     return Batched(x, level)
 
 
-enbatch.adjoint(x=lambda F, g, size, level: F.unbatch(g, size, level))
+enbatch.adjoint(x=lambda F, g, level: F.unbatch(g, level))
 
 
-def _unbatch(x: Any, size: int, level: int) -> Any:
+def _unbatch(x: Any, level: Level) -> Any:
     if x.level == level:
-        return x.value
+        value, size = x.value, level.size
+        return value if value.shape[0] == size else space_of([value]).broadcast_to(value, (size, *value.shape[1:]))
     if x.level < level:
-        return BATCHED.broadcast_to(x, (size, *x.shape))
-    inner = space_of([x.value])
-    return Batched(_first_two_swapped(inner.unbatch(x.value, size, level)), x.level)
+        return BATCHED.broadcast_to(x, (level.size, *x.shape))
+    return Batched(_first_two_swapped(space_of([x.value]).unbatch(x.value, level)), x.level)
 
 
-def _enbatch(x: Any, size: int, level: int) -> Any:
+def _enbatch(x: Any, level: Level) -> Any:
     if x.level < level:
         return Batched(x, level)
-    return Batched(space_of([x.value]).enbatch(_first_two_swapped(x.value), size, level), x.level)
+    return Batched(space_of([x.value]).enbatch(_first_two_swapped(x.value), level), x.level)
 
 
 def _first_two_swapped(x: Any) -> Any:
     return space_of([x]).moveaxis(x, 1, 0)
 
 
-def _spread(x: Any, size: int, level: int) -> Any:
-    if x.level < level:
-        return Batched(BATCHED.broadcast_to(x, (size, *x.shape)), level)
-    return Batched(space_of([x.value]).spread(x.value, size, level), x.level)
+def _spread(x: Any, level: Level) -> Any:
+    if type(x) is Batched and x.level >= level:
+        return x if x.level == level else Batched(space_of([x.value]).spread(x.value, level), x.level)
+    return Batched(space_of([x]).reshape(x, (1, *x.shape)), level)
 
 
-def _collect(x: Any, size: int, level: int) -> Any:
+def _collect(x: Any, level: Level) -> Any:
     if x.level == level:
-        return space_of([x.value]).sum(x.value, axis=0)
+        value = x.value
+        return space_of([value]).sum(value, axis=0) if value.shape[0] == level.size else value[0] * level.size
     if x.level < level:
-        return x * size
-    return Batched(space_of([x.value]).collect(x.value, size, level), x.level)
+        return x * level.size
+    return Batched(space_of([x.value]).collect(x.value, level), x.level)
 
 
 _OWN: dict[str, Callable[..., Any]] = {
@@ -186,12 +241,11 @@ def lift(raws: Sequence[Any], nodes: Sequence[Node | None]) -> list[Any] | None:
 
     So the cotangent of such an argument is collected over the batch by the adjoint of `spread`.
     """
-    level = max((r.level for r in raws if type(r) is Batched), default=0)
+    level: Any = max((r.level for r in raws if type(r) is Batched), default=0)
     if not level or not any(n is not None and (type(r) is not Batched or r.level < level) for r, n in zip(raws, nodes, strict=True)):
         return None
-    size = next(r.value.shape[0] for r in raws if type(r) is Batched and r.level == level)
     return [
-        F.spread(linked(r, n), size, level)
+        F.spread(linked(r, n), level)
         if n is not None and (type(r) is not Batched or r.level < level)
         else linked(r, n)
         for r, n in zip(raws, nodes, strict=True)

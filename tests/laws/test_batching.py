@@ -12,7 +12,7 @@ import tapegrad as tg
 from tapegrad.core.tensor import linked, tensor
 from tapegrad.errors import NotDifferentiable
 from tapegrad.kernels.batched import Batched
-from tapegrad.registry.batching import batched
+from tapegrad.registry.batching import batched, new_level
 from tapegrad.registry.op import OPS
 from tapegrad.testing import Case, Draw
 from tapegrad.testing.strategies import draws
@@ -68,7 +68,7 @@ def test_a_batch_of_arguments_gives_what_the_loop_gives(op: Op, which: str, draw
     if which == "first":
         inside = inside[:1]
     rows = {i: members(case.xs[i]) for i in inside}
-    level = batched(np.zeros(1)).level
+    level = new_level(SIZE)
     together = case.call(
         [tensor(batched(np.stack(rows[i]), level)) if i in rows else x for i, x in enumerate(case.xs)]
     )
@@ -93,7 +93,7 @@ def test_a_batch_of_cotangents_gives_what_the_loop_gives(op: Op, draw: Draw) -> 
     if not sources or not ys:
         return
     gs = [[np.asarray(draw.noise(y.shape, y.dtype)) for _ in range(SIZE)] for y in ys]
-    level = batched(np.zeros(1)).level
+    level = new_level(SIZE)
     rows = [linked(batched(np.stack(g), level), None) for g in gs]
     together = tape.gradient(ys, sources, output_gradients=rows)
     for k in range(SIZE):
