@@ -40,6 +40,7 @@ MAY_IMPORT = {
     **dict.fromkeys(PROTOCOLS, OPS | PROTOCOLS | {"tree"}),
     "tapegrad": NAMES,  # tapegrad/__init__.py
     **dict.fromkeys(("testing", "demo"), FACADES),
+    "torch": FACADES,
     "__main__": LEAVES | {"demo", "registry"},  # the registry for documents of ops
 }
 HEAVY = (

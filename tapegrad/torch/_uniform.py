@@ -1,0 +1,96 @@
+"""From words to even numbers: floats, integers, coins, permutations.
+
+* float32, float16, bfloat16: 24 bits of a word; float64: 53 bits of two.  Numbers that rounding lifts to the upper end
+  become the lower one.
+* integers of a range below 2**28: a word modulo the range; else a long word.
+* a coin of a given probability compares 53 bits; one of a tensor of probabilities has the bits of the tensor's dtype.
+* permutations: Fisher and Yates' shuffle, a word modulo what is left for each place.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.dtypes import float32, float64
+from tapegrad.torch._generator import Generator
+from tapegrad.torch._rounding import Array, fused32, fused64
+
+#: Significant bits of each floating dtype, by name.
+DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
+
+_LONG_RANGE = 1 << 28
+_MOST_PERMUTED = (2**32 - 1) // 20
+
+
+def uniform(generator: Generator, n: int, low: float, high: float, dtype: np.dtype[Any]) -> Array:
+    """`n` numbers evenly spread over [low, high), of a floating dtype."""
+    if dtype == float64:
+        drawn = generator.doubles(n)
+        if (low, high) != (0, 1):
+            drawn = fused64(drawn, np.float64(high) - np.float64(low), low)
+        return np.where(drawn >= high, low, drawn)
+    drawn = unit32(generator, n)
+    if (low, high) != (0, 1):
+        drawn = fused32(drawn, np.float32(high) - np.float32(low), np.float32(low))
+    made = drawn.astype(dtype)
+    low_end, high_end = (np.float32(end).astype(dtype) for end in (low, high))
+    return np.where(made >= high_end, low_end, made)
+
+
+def unit32(generator: Generator, n: int) -> Array:
+    """`n` numbers of float32 in [0, 1)."""
+    return (generator.words(n) & np.uint32((1 << 24) - 1)).astype(float32) * np.float32(2.0**-24)
+
+
+def integers(generator: Generator, n: int, low: int, high: int) -> Array:
+    """`n` integers of int64 evenly spread over low, ..., high - 1."""
+    span = high - low
+    if span < _LONG_RANGE:
+        return (generator.words(n) % np.uint32(span)).astype(np.int64) + low
+    drawn = generator.long_words(n)
+    if span < 1 << 64:
+        drawn = drawn % np.uint64(span)
+    return (drawn + np.uint64(low % (1 << 64))).view(np.int64)  # modulo 2**64, which ends in range
+
+
+def full_range(generator: Generator, n: int, dtype: np.dtype[Any]) -> Array:
+    """`n` numbers over 0, ..., the largest of an integer dtype, or the largest up to which a floating one has them all."""
+    count = _count_of(dtype)
+    if dtype.name in ("int64", "float64"):
+        return (generator.long_words(n) % np.uint64(count)).astype(np.int64).astype(dtype)
+    return (generator.words(n) % np.uint32(count)).astype(np.int64).astype(dtype)
+
+
+def _count_of(dtype: np.dtype[Any]) -> int:
+    if dtype == np.bool_:
+        return 2
+    return (1 << DIGITS[dtype.name] if dtype.name in DIGITS else int(np.iinfo(dtype).max)) + 1
+
+
+def coins(generator: Generator, n: int, p: float) -> Array:
+    """`n` truth values, true with probability `p`."""
+    return generator.doubles(n) < p
+
+
+def coins_of(generator: Generator, p: Array) -> Array:
+    """A truth value for each probability of an array, with its shape."""
+    if p.dtype == float64:
+        return (generator.doubles(p.size) < p.ravel()).reshape(p.shape)
+    return (unit32(generator, p.size) < p.ravel().astype(float32)).reshape(p.shape)
+
+
+def permutation(generator: Generator, n: int) -> Array:
+    """The numbers 0, ..., n - 1 in random order."""
+    if n >= _MOST_PERMUTED:
+        raise NotImplementedError(
+            f"randperm(n): expected n < {_MOST_PERMUTED}, got {n}: the order of larger ones is not known"
+        )
+    if n < 2:
+        return np.arange(n)
+    order = list(range(n))
+    steps = generator.words(n - 1) % np.arange(n, 1, -1, dtype=np.uint32)
+    for i, step in enumerate(steps.tolist()):
+        order[i], order[i + step] = order[i + step], order[i]
+    return np.array(order)
