@@ -1,9 +1,9 @@
-"""The command line: `python -m tapegrad demo` and `python -m tapegrad ops`."""
+"""The command line: `python -m tapegrad demo`, `ops` and `run`."""
 
 import math
 import os
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import REMAINDER, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -54,6 +54,16 @@ def run_ops(options: Namespace, prog: str) -> int:
     return 0
 
 
+def run_script(options: Namespace, prog: str) -> int:
+    from tapegrad import migrate
+
+    try:
+        return migrate.run_script(options.script, options.arguments, style=options.style, backend=options.backend)
+    except migrate.ScriptError as error:
+        print(f"{prog}: error: {error}", file=sys.stderr)
+        return 2
+
+
 def command_line() -> ArgumentParser:
     parser = ArgumentParser(prog="python -m tapegrad", description="A tape-based autograd library on NumPy.")
     parser.add_argument("--version", action="version", version=f"tapegrad {__version__}")
@@ -91,6 +101,17 @@ def command_line() -> ArgumentParser:
     )
     ops.add_argument("name", nargs="?", metavar="NAME", help="an op, such as tanh or nn.relu")
     ops.set_defaults(run=run_ops)
+    script = commands.add_parser(
+        "run",
+        help="run a script that was written for PyTorch or TensorFlow",
+        description="Run a script as python would, with `import torch` or `import tensorflow`, and all that lies below "
+        "them, resolved to tapegrad. The script is not changed, and the framework need not be installed.",
+    )
+    script.add_argument("--style", choices=["torch", "tf"], help="the framework it is written for [what it imports]")
+    script.add_argument("--backend", choices=["numpy", "tensorflow"], help="the kernels that compute [numpy]")
+    script.add_argument("script", type=Path, metavar="SCRIPT")
+    script.add_argument("arguments", nargs=REMAINDER, metavar="ARGUMENTS", help="what follows is the script's")
+    script.set_defaults(run=run_script)
     return parser
 
 

@@ -41,7 +41,8 @@ MAY_IMPORT = {
     "tapegrad": NAMES,  # tapegrad/__init__.py
     **dict.fromkeys(("testing", "demo"), FACADES),
     "torch": FACADES,
-    "__main__": LEAVES | {"demo", "registry"},  # the registry for documents of ops
+    "migrate": LEAVES | {"tapegrad"},  # it finds the facades by name, when a script asks for one
+    "__main__": LEAVES | {"demo", "migrate", "registry"},  # the registry for documents of ops
 }
 HEAVY = (
     *("tensorflow", "torch", "jax", "ray", "scipy", "optree"),

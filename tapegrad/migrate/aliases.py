@@ -1,0 +1,101 @@
+"""Imports of a framework that give a facade: `import torch.nn.functional as F` finds `tapegrad.torch.nn.functional`."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import importlib
+import importlib.abc
+import importlib.machinery
+import pkgutil
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+#: The top-level names that scripts of each style import, and where they are found.
+STYLES: dict[str, dict[str, str]] = {
+    "torch": {"torch": "tapegrad.torch"},
+    "tf": {"tensorflow": "tapegrad.tf", "keras": "tapegrad.tf.keras"},
+}
+
+
+class _Loader(importlib.abc.Loader):
+    """Gives a module that exists already, and leaves it as it is."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+        self._spec = module.__spec__
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        return self._module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self._spec  # the import system has put the alias's there
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def __init__(self, places: dict[str, str]) -> None:
+        self._places = places
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        top, _, rest = fullname.partition(".")
+        place = self._places.get(top)
+        if place is None:
+            return None
+        module = _find(f"{place}.{rest}" if rest else place)
+        if module is None:
+            raise ModuleNotFoundError(_missing(fullname, f"{place}.{rest}"), name=fullname)
+        return importlib.machinery.ModuleSpec(fullname, _Loader(module), is_package=hasattr(module, "__path__"))
+
+
+def _find(name: str) -> ModuleType | None:
+    """A module by its name, or by the attributes that lead to it: a facade may show a module of another package."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise  # something that the module itself needs
+    parent, _, last = name.rpartition(".")
+    if not parent:
+        return None
+    above = _find(parent)
+    found: Any = getattr(above, last, None) if above is not None else None
+    return found if isinstance(found, ModuleType) else None
+
+
+def _missing(alias: str, place: str) -> str:
+    parent, _, last = place.rpartition(".")
+    above = _find(parent)
+    names: list[str] = []
+    if above is not None:
+        names = [m.name for m in pkgutil.iter_modules(getattr(above, "__path__", []))]
+        names += [n for n, v in vars(above).items() if isinstance(v, ModuleType)]
+    near = difflib.get_close_matches(last, [n for n in names if not n.startswith("_")], 1)
+    hint = f"; the nearest is {alias.rpartition('.')[0]}.{near[0]}" if near else ""
+    return f"{parent} has no module {last!r}, which {alias} asks for{hint}"
+
+
+@contextlib.contextmanager
+def aliased(styles: Iterable[str]) -> Iterator[None]:
+    """Inside, imports of these styles' frameworks give tapegrad's facades; outside, all is as it was."""
+    places = {top: place for style in styles for top, place in STYLES[style].items()}
+    for place in places.values():
+        if place.count(".") == 1:
+            importlib.import_module(place)
+    hidden = {n: m for n, m in sys.modules.items() if n.partition(".")[0] in places}
+    for name in hidden:
+        del sys.modules[name]
+    finder = _Finder(places)
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+        for name in [n for n in sys.modules if n.partition(".")[0] in places]:
+            del sys.modules[name]
+        sys.modules.update(hidden)
