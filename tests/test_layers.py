@@ -39,7 +39,7 @@ MAY_IMPORT = {
     "nn": OPS | {"random"},
     **dict.fromkeys(PROTOCOLS, OPS | PROTOCOLS | {"tree"}),
     "tapegrad": NAMES,  # tapegrad/__init__.py
-    **dict.fromkeys(("testing", "demo"), FACADES),
+    **dict.fromkeys(("testing", "demo", "keras"), FACADES),
     "torch": FACADES,
     "migrate": LEAVES | {"tapegrad"},  # it finds the facades by name, when a script asks for one
     "__main__": LEAVES | {"demo", "migrate", "registry"},  # the registry for documents of ops

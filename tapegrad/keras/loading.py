@@ -1,0 +1,136 @@
+"""How Keras comes to compute with tapegrad: its NumPy backend is loaded with other arrays in the place of NumPy's.
+
+Keras chooses a backend by name, from a list that is written into it, when it is first imported.  Its NumPy backend is
+the one without a framework behind it: functions of `np`, one module for each part.  An import hook loads each of those
+modules as Keras ships it, puts `tapegrad.keras.arrays` where it says `np`, and then what `tapegrad.keras` has a better
+version of: variables, convolutions, gradients, `fit`.  So what Keras adds to its backend works at once, or says by name
+what tapegrad does not have; nothing of Keras is copied.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import sys
+from typing import TYPE_CHECKING, Any, final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
+
+#: The backend's package in Keras, and which of its modules are loaded here.
+PACKAGE = "keras.src.backend.numpy"
+MODULES = ("core", "image", "linalg", "math", "nn", "numpy", "random", "rnn", "trainer")
+#: The name by which Keras knows the backend.
+NAME = "numpy"
+#: First version of Keras whose NumPy backend is laid out as the hook expects, and first that nobody has tried.
+OLDEST, UNTRIED = (3, 12), (4,)
+
+
+def load() -> Any:
+    """Keras on tapegrad: the module that `import keras` gives.
+
+    Raises ImportError where Keras is not installed, or was imported with another backend.
+    """
+    present = sys.modules.get("keras")
+    if present is not None:
+        if not is_loaded():
+            raise ImportError(
+                f"tapegrad.keras: keras was imported before with the {_backend()!r} backend, and a process has one; import "
+                "tapegrad.keras (or use tapegrad.tf.keras) before anything that imports keras, or run in another process"
+            )
+        return present
+    _check_version()
+    finder = _Finder()
+    sys.meta_path.insert(0, finder)
+    before = os.environ.get("KERAS_BACKEND")
+    os.environ["KERAS_BACKEND"] = NAME  # what Keras reads while it is imported; nobody else needs to see it
+    try:
+        keras = importlib.import_module("keras")
+        from tapegrad.keras import optimizers
+
+        optimizers.install()
+    except BaseException:
+        for name in [m for m in sys.modules if m == "keras" or m.startswith("keras.")]:  # so that it can be tried again
+            del sys.modules[name]
+        raise
+    finally:
+        sys.meta_path.remove(finder)
+        if before is None:
+            del os.environ["KERAS_BACKEND"]
+        else:
+            os.environ["KERAS_BACKEND"] = before
+    return keras
+
+
+def is_loaded() -> bool:
+    """Whether this process has Keras on tapegrad."""
+    return getattr(sys.modules.get(f"{PACKAGE}.core"), "__tapegrad__", False)
+
+
+def _backend() -> str:
+    config = sys.modules.get("keras.src.backend.config")
+    return config.backend() if config is not None else "unknown"
+
+
+def _check_version() -> None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    oldest = ".".join(map(str, OLDEST))
+    try:
+        found = version("keras")
+    except PackageNotFoundError:
+        raise ImportError(
+            f"tapegrad.keras needs Keras: pip install 'tapegrad[keras]', or keras>={oldest}; it needs no TensorFlow"
+        ) from None
+    if not OLDEST <= tuple(int(part) for part in found.split(".")[:2]) < UNTRIED:
+        raise ImportError(f"tapegrad.keras works with Keras {oldest} or newer, below {UNTRIED[0]}, and {found} is installed")
+
+
+@final
+class _Finder(importlib.abc.MetaPathFinder):
+    """Finds the modules of Keras's NumPy backend, and no others."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        package, _, name = fullname.rpartition(".")
+        if package != PACKAGE or name not in MODULES:
+            return None
+        shipped = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        if shipped is None or shipped.origin is None:
+            return None
+        return importlib.util.spec_from_file_location(fullname, shipped.origin, loader=_Loader(fullname, shipped.origin))
+
+
+@final
+class _Loader(importlib.machinery.SourceFileLoader):
+    """Loads a module of the backend with tapegrad's arrays as its `np`, and tapegrad's versions of its functions."""
+
+    def get_code(self, fullname: str) -> Any:
+        tree = ast.parse(self.get_data(self.path), self.path)
+        tree.body = [statement for statement in tree.body if not _imports_jax(statement)]
+        return compile(tree, self.path, "exec", dont_inherit=True)
+
+    def exec_module(self, module: ModuleType) -> None:
+        from tapegrad.keras.arrays import np
+
+        super().exec_module(module)
+        names = vars(module)
+        names["np"] = np
+        names["__tapegrad__"] = True
+        name = module.__name__.rpartition(".")[2]
+        ours = importlib.import_module(f"tapegrad.keras.{name}")
+        ours.install(names)
+
+
+def _imports_jax(statement: ast.stmt) -> bool:
+    """Whether it brings JAX, with which the shipped backend computes convolutions; every function that needs it is ours."""
+    if isinstance(statement, ast.Import):
+        return any(alias.name.split(".")[0] == "jax" for alias in statement.names)
+    module = statement.module or "" if isinstance(statement, ast.ImportFrom) else ""
+    return module.split(".")[0] == "jax" or module.startswith("keras.src.backend.jax")

@@ -1,0 +1,68 @@
+"""Keras's optimisers on tapegrad: variables of tapegrad's beside Keras's, and `minimize`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import tapegrad as tg
+from tapegrad.core.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def install() -> None:
+    """Give Keras's base class of optimisers its methods for this backend."""
+    from keras.src.optimizers import base_optimizer, optimizer
+
+    base = base_optimizer.BaseOptimizer
+    made: Any = optimizer.BackendOptimizer
+
+    def apply(self: Any, grads: Any, trainable_variables: Any = None) -> Any:
+        """One step: gradients, and the variables that they are of, Keras's own or tapegrad's."""
+        if trainable_variables is not None:
+            trainable_variables = [_known(self, v) for v in trainable_variables]
+        return base.apply(self, [_dense(g) for g in grads], trainable_variables)
+
+    def build(self: Any, variables: Any) -> Any:
+        return base.build(self, [_known(self, v) for v in variables])
+
+    def minimize(self: Any, loss: Any, var_list: Any, tape: Any = None) -> Any:
+        """One step that makes a loss smaller: a function that computes it, or its value with the tape that recorded it."""
+        if callable(loss) and not isinstance(loss, Tensor):
+            with tg.GradientTape() as recorded:
+                value = loss()
+        elif tape is None:
+            raise ValueError(f"`tape` is required when a `Tensor` loss is passed. Received: loss={loss}, tape=None.")
+        else:
+            value, recorded = loss, tape
+        variables = var_list() if callable(var_list) else var_list
+        return self.apply_gradients(zip(recorded.gradient(value, variables), variables, strict=True))
+
+    methods: dict[str, Callable[..., Any]] = {
+        "apply": apply,
+        "build": build,
+        "minimize": minimize,
+        "_var_key": lambda self, variable: id(getattr(variable, "_value", variable)),
+    }
+    for name, method in methods.items():
+        setattr(made, name, method)
+
+
+def _known(optimizer: Any, variable: Any) -> Any:
+    """A variable of Keras's; one of tapegrad's in the guise of Keras's that the optimiser keeps for it."""
+    if not isinstance(variable, tg.Variable):
+        return variable
+    from keras.src import backend
+
+    guises = vars(optimizer).setdefault("_tapegrad_variables", {})
+    found = guises.get(id(variable))
+    if found is None:
+        name = (variable.name or "variable").replace("/", "_").replace(":", "_")
+        found = guises[id(variable)] = backend.Variable(variable, trainable=variable.trainable, name=name)
+        found._value = variable  # shared, not copied
+    return found
+
+
+def _dense(gradient: Any) -> Any:
+    return gradient.to_dense() if isinstance(gradient, tg.SparseRows) else gradient
