@@ -2,8 +2,8 @@
 
 Keras chooses a backend by name, from a list that is written into it, when it is first imported.  Its NumPy backend is
 the one without a framework behind it: functions of `np`, one module for each part.  An import hook loads each of those
-modules as Keras ships it, puts `tapegrad.keras.arrays` where it says `np`, and then what `tapegrad.keras` has a better
-version of: variables, convolutions, gradients, `fit`.  So what Keras adds to its backend works at once, or says by name
+modules as Keras ships it, puts `tapegrad.keras.backend.arrays` where it says `np`, and then what `tapegrad.keras.backend` has a
+better version of: variables, convolutions, gradients, `fit`.  So what Keras adds to its backend works at once, or says by name
 what tapegrad does not have; nothing of Keras is copied.
 """
 
@@ -51,7 +51,7 @@ def load() -> Any:
     os.environ["KERAS_BACKEND"] = NAME  # what Keras reads while it is imported; nobody else needs to see it
     try:
         keras = importlib.import_module("keras")
-        from tapegrad.keras import optimizers
+        from tapegrad.keras.backend import optimizers
 
         optimizers.install()
     except BaseException:
@@ -117,14 +117,14 @@ class _Loader(importlib.machinery.SourceFileLoader):
         return compile(tree, self.path, "exec", dont_inherit=True)
 
     def exec_module(self, module: ModuleType) -> None:
-        from tapegrad.keras.arrays import np
+        from tapegrad.keras.backend.arrays import np
 
         super().exec_module(module)
         names = vars(module)
         names["np"] = np
         names["__tapegrad__"] = True
         name = module.__name__.rpartition(".")[2]
-        ours = importlib.import_module(f"tapegrad.keras.{name}")
+        ours = importlib.import_module(f"tapegrad.keras.backend.{name}")
         ours.install(names)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from tapegrad.keras.core import convert_to_tensor
+from tapegrad.keras.backend.core import convert_to_tensor
 from tapegrad.registry.space import F
 
 __all__ = ["_scale_and_translate"]

@@ -9,7 +9,7 @@ from keras.src.backend import standardize_dtype
 from keras.src.backend.common import dtypes
 
 import tapegrad as tg
-from tapegrad.keras.core import convert_to_numpy, convert_to_tensor
+from tapegrad.keras.backend.core import convert_to_numpy, convert_to_tensor
 from tapegrad.ops.convert import asarray
 from tapegrad.ops.exchange import is_recorded
 from tapegrad.registry.space import F

@@ -11,7 +11,7 @@ from keras.src.random.seed_generator import draw_seed
 
 import tapegrad as tg
 from tapegrad.core.tensor import Tensor
-from tapegrad.keras.core import convert_to_numpy, convert_to_tensor
+from tapegrad.keras.backend.core import convert_to_numpy, convert_to_tensor
 from tapegrad.ops.convert import asarray
 from tapegrad.registry.space import F
 

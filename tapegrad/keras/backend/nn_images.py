@@ -13,7 +13,7 @@ from keras.src.backend.common.backend_utils import (
 )
 
 import tapegrad as tg
-from tapegrad.keras.core import convert_to_tensor
+from tapegrad.keras.backend.core import convert_to_tensor
 from tapegrad.registry.space import F
 
 if TYPE_CHECKING:

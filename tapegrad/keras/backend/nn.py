@@ -8,8 +8,8 @@ import numpy
 from keras.src import backend
 
 import tapegrad as tg
-from tapegrad.keras.core import cast, convert_to_tensor
-from tapegrad.keras.nn_images import *  # noqa: F403  they are part of this module to Keras
+from tapegrad.keras.backend.core import cast, convert_to_tensor
+from tapegrad.keras.backend.nn_images import *  # noqa: F403  they are part of this module to Keras
 from tapegrad.registry.space import F
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def batch_normalization(
 __all__ = [
     name
     for name, value in list(globals().items())
-    if callable(value) and not name.startswith("_") and getattr(value, "__module__", "").startswith("tapegrad.keras.nn")
+    if callable(value) and not name.startswith("_") and getattr(value, "__module__", "").startswith("tapegrad.keras.backend.nn")
 ]
 
 

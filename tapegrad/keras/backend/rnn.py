@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.keras.core import convert_to_tensor
+from tapegrad.keras.backend.core import convert_to_tensor
 from tapegrad.registry.space import F
 
 __all__ = ["gru", "lstm", "unstack"]

@@ -10,7 +10,7 @@ from keras.src.backend import standardize_dtype
 from keras.src.backend.common import dtypes
 
 import tapegrad as tg
-from tapegrad.keras.core import convert_to_numpy, convert_to_tensor
+from tapegrad.keras.backend.core import convert_to_numpy, convert_to_tensor
 from tapegrad.numpy_functions import COMPOSITIONS
 from tapegrad.ops.convert import asarray
 from tapegrad.ops.exchange import is_recorded

@@ -10,8 +10,8 @@ from keras.src.backend.common import dtypes
 from keras.src.backend.common.backend_utils import standardize_axis_for_numpy
 
 from tapegrad.core.tensor import Tensor
-from tapegrad.keras.arrays import array
-from tapegrad.keras.core import convert_to_numpy, convert_to_tensor
+from tapegrad.keras.backend.arrays import array
+from tapegrad.keras.backend.core import convert_to_numpy, convert_to_tensor
 from tapegrad.ops.convert import asarray
 from tapegrad.registry.space import F
 

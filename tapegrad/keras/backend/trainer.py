@@ -16,7 +16,7 @@ from keras.src.utils import traceback_utils
 from keras.src.utils.python_utils import pythonify_logs
 
 import tapegrad as tg
-from tapegrad.keras.core import convert_to_numpy, convert_to_tensor, is_tensor
+from tapegrad.keras.backend.core import convert_to_numpy, convert_to_tensor, is_tensor
 
 __all__ = ["install"]
 
