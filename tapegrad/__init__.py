@@ -56,6 +56,7 @@ from tapegrad.registry import (
     not_implemented,
     primitive,
 )
+from tapegrad.registry.backends import default_backend, set_default_backend
 from tapegrad.registry.op import OPS as _OPS
 from tapegrad.sparse import SparseRows
 from tapegrad.tape import GradientTape

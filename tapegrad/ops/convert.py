@@ -10,8 +10,9 @@ from tapegrad.core.tensor import Tensor, standing_for, tensor
 from tapegrad.dtypes import as_dtype
 from tapegrad.errors import ArgumentError, DTypeError
 from tapegrad.info import check_device
+from tapegrad.registry.backends import backend_of, moved
 from tapegrad.registry.call import plain
-from tapegrad.registry.space import NUMPY, SCALARS, SPACES, F, space_of_type
+from tapegrad.registry.space import NUMPY, SCALARS, SPACES, F, adopted, default_space, space_of_type
 
 
 def raw_of(x: Any) -> Any:
@@ -19,8 +20,13 @@ def raw_of(x: Any) -> Any:
     return x.read()[0] if isinstance(x, Tensor) else x
 
 
-def asarray(x: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Tensor:
+def asarray(
+    x: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None, backend: str | None = None
+) -> Tensor:
     """A tensor of these values: a tensor, an array (whose memory is shared unless `copy`), a number, nested lists.
+
+    * `backend`: "numpy" or "tensorflow", where the values are to be; if not given, arrays of TensorFlow's and tensors stay
+      where they are, and all else goes where new arrays are made (`set_default_backend`).
 
     Python floats become float32, Python integers int64, unless `dtype` says otherwise.  Nested lists may hold tensors,
     and what they give is recorded as those are.  An array must not be written to while its tensor is in use.  Raises
@@ -36,9 +42,12 @@ def asarray(x: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | No
     if hasattr(type(x), "__tapegrad_tensor__"):
         x = standing_for(x)
     if isinstance(x, Tensor):
-        if dtype is not None and x.dtype != dtype:
+        if backend is not None and backend_of(x.array) != backend:
+            x = _transferred(x, backend, copy)
+        own = x.array.dtype
+        if dtype is not None and own != dtype:
             return _cast(x, dtype, copy)
-        return F.astype(x, x.dtype) if copy or type(x) is not Tensor else x
+        return F.astype(x, own) if copy or type(x) is not Tensor else x
     raw = x
     if type(x) not in SPACES or not hasattr(x, "dtype"):
         raw = _from_python(x, dtype)
@@ -47,7 +56,7 @@ def asarray(x: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | No
         if copy is False and not _is_memory(x):
             raise ValueError(f"asarray(x, copy=False): a {type(x).__name__} has no array's memory to share")
     elif SPACES[type(x)] is not NUMPY or isinstance(x, np.ndarray | np.generic):
-        raw = np.asarray(x) if isinstance(x, np.ndarray | np.generic) else x
+        raw = np.asarray(x) if isinstance(x, np.ndarray | np.generic) else adopted(x)
     if type(raw) is np.ndarray:
         raw = _native(raw, x, copy)
     if dtype is not None and raw.dtype != dtype:
@@ -55,10 +64,32 @@ def asarray(x: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | No
             raise ValueError(f"asarray(x, dtype={dtype}, copy=False): x is {raw.dtype}, so values have to be copied")
         if dtype.kind != "c" and raw.dtype.kind == "c":
             raise DTypeError(f"asarray(x, dtype={dtype}): x is {raw.dtype}; write asarray(tapegrad.real(x), ...)")
-        raw = NUMPY.astype(raw, dtype)
+        raw = space_of_type(type(raw)).astype(raw, dtype)
     elif copy:
         raw = raw.copy()
+    if backend is not None or default_space() is not NUMPY:
+        raw = _moved(raw, backend, copy)
     return tensor(raw[()] if type(raw) is np.ndarray and raw.shape == () and copy is not False else raw)
+
+
+def _moved(raw: Any, backend: str | None, copy: bool | None) -> Any:
+    """A raw value where it is asked for, or where new arrays are made."""
+    here = backend_of(raw)
+    if backend is None and here != "numpy":
+        return raw
+    name = default_space().space_name.lower() if backend is None else backend
+    if here == name:
+        return raw
+    if copy is False:
+        raise ValueError(f"asarray(x, backend={name!r}, copy=False): x is elsewhere, so values have to be copied")
+    return moved(raw, name)
+
+
+def _transferred(x: Tensor, backend: str, copy: bool | None) -> Tensor:
+    if copy is False:
+        raise ValueError(f"asarray(x, backend={backend!r}, copy=False): x is elsewhere, so values have to be copied")
+    found: Tensor = F.transfer(x, backend, backend_of(x.array))
+    return found
 
 
 def _cast(x: Tensor, dtype: Any, copy: bool | None) -> Tensor:
@@ -84,7 +115,7 @@ def _from_python(x: Any, dtype: Any) -> Any:
     try:
         space_of_type(type(x))
         if hasattr(x, "dtype"):
-            return np.asarray(x) if isinstance(x, np.ndarray | np.generic) else x
+            return np.asarray(x) if isinstance(x, np.ndarray | np.generic) else adopted(x)
     except ArgumentError:
         pass
     kinds: set[Any] = set()

@@ -65,6 +65,8 @@ def plain_index(key: Any) -> Any:
         return key
     if isinstance(key, Tensor):
         raw = key.read()[0]
+        if hasattr(raw, "bare"):
+            return raw  # a fetch from the device would wait for it
         return int(raw) if raw.shape == () and raw.dtype.kind in "iu" else raw
     if isinstance(key, np.integer):
         return int(key)

@@ -91,3 +91,14 @@ def astype(F: Any, x: Any, /, dtype: Any, *, copy: bool = True, device: Any = No
     if is_inexact(dtype) and is_inexact(x.dtype):
         return F.cast(x, dtype) if copy or x.dtype != dtype else x
     return F.convert(x, dtype)
+
+
+@linear(pointwise=True, laws=lambda draw: (draw.array("n", 3), {"backend": "numpy", "source": "numpy"}), public=False)
+def transfer(xp: Any, x: Any, /, backend: str, source: str) -> Any:
+    """The array on the kernels of another name, `backend`, from those of the name `source`; its cotangent goes back."""
+    from tapegrad.registry.backends import moved
+
+    return moved(x, backend)
+
+
+transfer.adjoint(x=lambda F, g, backend, source: F.transfer(g, source, backend))

@@ -19,7 +19,7 @@ from tapegrad.errors import (
     ShapeError,
     TapegradError,
 )
-from tapegrad.registry.space import SCALARS, SPACES, F, space_of, space_of_type
+from tapegrad.registry.space import ERRORS, SCALARS, SPACES, F, adopted, space_of, space_of_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,7 @@ def unpack(op: Op, name: str, value: Any, others: Sequence[Any]) -> tuple[Any, N
         space_of_type(kind)
     except ArgumentError as error:
         raise ArgumentError(f"{op.name}({', '.join(op.arrays)}): {name}: {error}") from None
-    return value, None
+    return adopted(value), None
 
 
 def plain(where: str, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -178,6 +178,9 @@ def failed(op: Op, error: Exception, raws: Sequence[Any]) -> Exception:
     given = ", ".join(f"{n}: {_describe(r)}" for n, r in zip(names, raws, strict=False))
     text = f"{op.name}({', '.join(op.arrays)}): {error}\n  {given}"
     made: TapegradError
+    known = next((ERRORS[c] for c in type(error).__mro__ if c in ERRORS), None) if ERRORS else None
+    if known is not None:
+        return known(error)(text)
     if isinstance(error, np.exceptions.AxisError | IndexError):
         made = BoundsError(text)
     elif isinstance(error, np.linalg.LinAlgError):
@@ -197,4 +200,5 @@ def failed(op: Op, error: Exception, raws: Sequence[Any]) -> Exception:
 def _describe(raw: Any) -> str:
     if type(raw) in SPACES and not hasattr(raw, "dtype"):
         return f"{type(raw).__name__} {raw!r}"
-    return f"{raw.dtype} {tuple(raw.shape)}"
+    device = getattr(raw, "device", "cpu")
+    return f"{raw.dtype} {tuple(raw.shape)}{'' if device == 'cpu' else f' on {device}'}"

@@ -98,6 +98,12 @@ BUILTIN = frozenset([np.ndarray, *SCALARS, *(t for t in np.sctypeDict.values())]
 SPACES: dict[type, Space] = dict.fromkeys([*BUILTIN, type(None)], NUMPY)
 #: Called with a type that is in no table yet; gives its space or None.
 FINDERS: list[Callable[[type], Space | None]] = []
+#: What a kernel set puts around an array of another library before it computes, by its type.
+ADOPTERS: dict[type, Callable[[Any], Any]] = {}
+#: What tells the error of tapegrad that stands for one of a kernel set, by its type.
+ERRORS: dict[type, Callable[[Exception], type[Exception]]] = {}
+#: The space that makes new arrays, once it has been asked for: `tapegrad.registry.backends`.
+DEFAULT: list[Space] = []
 
 
 def space_of_type(kind: type) -> Space:
@@ -116,8 +122,16 @@ def space_of_type(kind: type) -> Space:
     return found
 
 
+def adopted(value: Any) -> Any:
+    """A raw array of an array of another library that some kernel set takes; anything else as it is."""
+    adopt = ADOPTERS.get(type(value))
+    return value if adopt is None else adopt(value)
+
+
 def space_of(raws: Iterable[Any]) -> Space:
-    """The space in which these raw values meet."""
+    """The space in which these raw values meet; that of new arrays, if there are none."""
+    if not raws:
+        return default_space()
     best = NUMPY
     for raw in raws:
         kind = type(raw)
@@ -125,3 +139,12 @@ def space_of(raws: Iterable[Any]) -> Space:
         if found.rank > best.rank:
             best = found
     return best
+
+
+def default_space() -> Space:
+    """The kernels that make new arrays."""
+    if not DEFAULT:
+        from tapegrad.registry.backends import set_default_backend
+
+        set_default_backend(None)
+    return DEFAULT[0]

@@ -1,0 +1,160 @@
+"""The TensorFlow kernels: the functions of `tapegrad.kernels.numpy` on TensorFlow's tensors, with NumPy's promotion and edge values.
+
+Their arrays are `TFArray`, a tensor of TensorFlow's seen as NumPy sees arrays.  Nothing travels to the host in a kernel.
+What is counted, or drawn from tables, where all arguments are Python's (`arange`, the places of an index of NumPy's
+arrays) is computed on the host and moves to the device.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.kernels.tensorflow_array import TFArray as _TFArray
+from tapegrad.kernels.tensorflow_basics import (  # noqa: F401  re-exported: these are kernels
+    astype,
+    bitwise_and,
+    bitwise_invert,
+    bitwise_left_shift,
+    bitwise_or,
+    bitwise_right_shift,
+    bitwise_xor,
+    conj,
+    equal,
+    greater,
+    greater_equal,
+    imag,
+    isfinite,
+    isinf,
+    isnan,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    not_equal,
+    real,
+    truth,
+    where,
+)
+from tapegrad.kernels.tensorflow_basics import cast_to as cast  # noqa: F401
+from tapegrad.kernels.tensorflow_elementwise import (  # noqa: F401
+    abs,
+    acos,
+    acosh,
+    add,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    ceil,
+    copysign,
+    cos,
+    cosh,
+    divide,
+    exp,
+    expm1,
+    floor,
+    floor_divide,
+    hypot,
+    log,
+    log1p,
+    log2,
+    log10,
+    logaddexp,
+    maximum,
+    minimum,
+    mul_zero,
+    multiply,
+    negative,
+    nextafter,
+    positive,
+    pow,
+    reciprocal,
+    relu,
+    remainder,
+    round,
+    share,
+    sigmoid,
+    sign,
+    signbit,
+    sin,
+    sinh,
+    softplus,
+    sqrt,
+    square,
+    step,
+    subtract,
+    tan,
+    tanh,
+    trunc,
+)
+from tapegrad.kernels.tensorflow_index import getitem, nonzero, take, take_along_axis  # noqa: F401
+from tapegrad.kernels.tensorflow_products import adjoint_matmul, inner, matmul, matmul_adjoint  # noqa: F401
+from tapegrad.kernels.tensorflow_scatter import (  # noqa: F401
+    last_picks,
+    put,
+    put_add,
+    put_along_axis_add,
+    rows_add,
+    take_add,
+)
+from tapegrad.kernels.tensorflow_shape import (  # noqa: F401
+    arange,
+    broadcast_to,
+    concat,
+    diagonal,
+    expand_dims,
+    eye,
+    flip,
+    full,
+    linspace,
+    matrix_adjoint,
+    matrix_transpose,
+    moveaxis,
+    ones,
+    ones_like,
+    permute_dims,
+    put_diagonal,
+    repeat,
+    reshape,
+    roll,
+    squeeze,
+    stack,
+    tril,
+    triu,
+    zeros,
+    zeros_like,
+)
+from tapegrad.kernels.tensorflow_sort import argsort, insertion_index, unique_index  # noqa: F401
+from tapegrad.kernels.tensorflow_sums import (  # noqa: F401
+    all,
+    argmax,
+    argmin,
+    count_nonzero,
+    cross_entropy,
+    cross_entropy_grad,
+    cumulative_prod,
+    cumulative_sum,
+    exp_less,
+    log_of_sum,
+    log_softmax,
+    max,
+    min,
+    norm2,
+    power_norm,
+    prod,
+    shift_of,
+    softmax,
+    sum,
+    sum_to,
+)
+from tapegrad.kernels.tensorflow_sums import any_ as any  # noqa: F401
+
+
+def _kernel(name: str) -> Any:
+    return globals()[name]
+
+
+_TFArray.kernel = staticmethod(_kernel)  # type: ignore[assignment]

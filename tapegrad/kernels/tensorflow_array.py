@@ -1,0 +1,345 @@
+"""TensorFlow's tensors as the core knows arrays: with NumPy's shape, dtype, operators and promotion."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+import tensorflow as tf
+
+from tapegrad.kernels import tensorflow_calls as calls
+from tapegrad.kernels.tensorflow_calls import BF16, EAGER, F32, F64, NUMPY_OF, cast, constant, scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SHAPE = calls.op("Shape")
+_PACK = calls.op("Pack")
+_SLICE = calls.op("StridedSlice")
+
+
+@final
+class TFArray:
+    """A `tf.Tensor`, eager or symbolic, with NumPy's shape, dtype, operators and promotion.
+
+    * `bare`: the tensor itself.
+    * `dtype`: an object of NumPy's.
+    * `shape`: a tuple, made when it is first asked for.  A length that only the running graph knows is a `Size`.
+
+    Nothing is ever written to; `x += y` gives a new array.
+    """
+
+    __slots__ = ("__weakref__", "_shape", "bare", "dtype")
+    __array_ufunc__ = None  # an operator of NumPy's array leaves the work to this class
+
+    bare: Any
+    dtype: np.dtype[Any]
+
+    #: Gives the kernel of this name; set where the kernels are collected.
+    kernel: Callable[[str], Callable[..., Any]]
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        found = self._shape
+        if found is None:
+            found = self._shape = _shape_of(self.bare)
+        return found
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> Any:
+        return math.prod(self.shape)
+
+    @property
+    def device(self) -> str:
+        """The name of the device, as TensorFlow has it."""
+        return str(self.bare.device)
+
+    @property
+    def real(self) -> Any:
+        return TFArray.kernel("real")(self)
+
+    @property
+    def imag(self) -> Any:
+        return TFArray.kernel("imag")(self)
+
+    @property
+    def T(self) -> Any:
+        return TFArray.kernel("permute_dims")(self, tuple(range(self.ndim))[::-1])
+
+    @property
+    def mT(self) -> Any:
+        return TFArray.kernel("matrix_transpose")(self)
+
+    def copy(self) -> TFArray:
+        """The same, for nothing is ever written to."""
+        return self
+
+    def astype(self, dtype: Any, copy: bool = True) -> Any:
+        return TFArray.kernel("astype")(self, np.dtype(dtype))
+
+    def reshape(self, *shape: Any) -> Any:
+        return TFArray.kernel("reshape")(self, shape[0] if len(shape) == 1 else shape)
+
+    def conj(self) -> Any:
+        return TFArray.kernel("conj")(self)
+
+    def __getitem__(self, index: Any) -> Any:
+        return TFArray.kernel("getitem")(self, index)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a 0-d array")
+        return int(self.shape[0])
+
+    # -- to the host, which only a user asks for -----------------------------------------------------
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        """The values: the tensor's own memory, read-only, where it is the host's."""
+        bare = self.bare
+        if type(bare) is not EAGER:
+            raise TypeError(
+                f"{bare.name!r} is a symbolic tensor of a tf.function that is being traced: it has no values yet"
+            )
+        # the buffer protocol does not know bfloat16
+        found = bare.numpy() if self.dtype is BF16 else np.asarray(memoryview(bare))
+        return np.array(found, dtype=dtype, copy=copy)
+
+    def __int__(self) -> int:
+        return int(np.asarray(self))
+
+    def __float__(self) -> float:
+        return float(np.asarray(self))
+
+    def __complex__(self) -> complex:
+        return complex(np.asarray(self))
+
+    def __bool__(self) -> bool:
+        return bool(np.asarray(self))
+
+    def __index__(self) -> int:
+        return np.asarray(self).__index__()
+
+    def __repr__(self) -> str:
+        return f"TFArray({self.bare!r})"
+
+    def __reduce__(self) -> Any:
+        return _restored, (np.array(np.asarray(self)),)
+
+    __hash__ = object.__hash__
+
+
+def made(bare: Any, dtype: np.dtype[Any], shape: tuple[Any, ...] | None = None) -> TFArray:
+    """An array of a tensor whose dtype is known."""
+    x = TFArray()
+    x.bare = bare
+    x.dtype = dtype
+    x._shape = shape
+    return x
+
+
+def wrapped(bare: Any) -> TFArray:
+    """An array of any tensor of TensorFlow's; a variable is read."""
+    if isinstance(bare, tf.Variable):
+        bare = bare.value() if hasattr(bare, "value") else tf.convert_to_tensor(bare)
+    try:
+        return made(bare, NUMPY_OF[bare.dtype])
+    except KeyError:
+        raise TypeError(f"expected a tensor of numbers, got one of TensorFlow's dtype {bare.dtype.name}") from None
+
+
+def _restored(values: Any) -> TFArray:
+    return wrapped(constant(values))
+
+
+# -- lengths that only the running graph knows -------------------------------------------------------------
+@final
+class Size:
+    """The length of an axis of a symbolic tensor, as an integer that the graph computes; arithmetic makes others.
+
+    It is equal to itself alone: of two lengths that may be equal nothing is known while the graph is built.
+    """
+
+    __slots__ = ("bare",)
+
+    def __init__(self, bare: Any) -> None:
+        self.bare = bare  # 0-d, int32
+
+    def __index__(self) -> int:
+        raise TypeError(
+            "a length is not known while tf.function traces the program (its dimension is None), and is wanted as a Python "
+            "integer here; give tf.function an input_signature with that length"
+        )
+
+    __int__ = __float__ = __index__  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return "?"
+
+    __hash__ = object.__hash__
+
+
+def _between_sizes(name: str) -> Any:
+    run = calls.two(name)
+
+    def operator(self: Size, other: Any) -> Any:
+        if type(other) is int or type(other) is Size:
+            return Size(run(self.bare, _size_bare(other)))
+        return NotImplemented
+
+    def reflected(self: Size, other: Any) -> Any:
+        return Size(run(_size_bare(other), self.bare)) if type(other) is int else NotImplemented
+
+    return operator, reflected
+
+
+for _name, _op in {"add": "AddV2", "sub": "Sub", "mul": "Mul", "floordiv": "FloorDiv", "mod": "FloorMod"}.items():
+    for _place, _method in zip(("__{}__", "__r{}__"), _between_sizes(_op), strict=True):
+        setattr(Size, _place.format(_name), _method)
+
+
+def _size_bare(n: Any) -> Any:
+    return n.bare if type(n) is Size else calls.number(n)
+
+
+def _shape_of(bare: Any) -> tuple[Any, ...]:
+    if type(bare) is EAGER:
+        return tuple(bare.shape)
+    static = bare.shape
+    if static.rank is None:
+        raise TypeError("expected a symbolic tensor of known rank; give it one with tf.ensure_shape")
+    if static.is_fully_defined():
+        return tuple(static)
+    lengths = _SHAPE(bare, out_type=tf.int32)
+    return tuple(Size(_at(lengths, i)) if n is None else n for i, n in enumerate(static))
+
+
+def _at(lengths: Any, i: int) -> Any:
+    return _SLICE(lengths, calls.ints((i,)), calls.ints((i + 1,)), calls.ints((1,)), shrink_axis_mask=1)
+
+
+def shape_tensor(shape: Any) -> Any:
+    """A shape as TensorFlow takes it."""
+    for n in shape:
+        if type(n) is Size:
+            return _PACK([_size_bare(k) for k in shape], axis=0)
+    return calls.ints(tuple(map(int, shape)))
+
+
+def is_static(shape: Any) -> bool:
+    """Whether all lengths are known."""
+    return all(type(n) is not Size for n in shape)
+
+
+# -- promotion ---------------------------------------------------------------------------------------------
+_WEAK = frozenset([int, float, complex, bool])
+
+
+@functools.lru_cache(None)
+def common(d1: np.dtype[Any], d2: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype that two have in common, by NumPy's rules."""
+    return np.result_type(d1, d2)
+
+
+@functools.lru_cache(None)
+def common_with(dtype: np.dtype[Any], kind: type) -> np.dtype[Any]:
+    """The dtype of an array with a Python scalar, which is weak."""
+    if dtype is BF16 and kind is not complex:
+        return dtype
+    return np.result_type(dtype, kind(0))
+
+
+def asarray(x: Any) -> TFArray:
+    """Whatever kernels are given, as an array of TensorFlow's: a NumPy array moves there."""
+    kind = type(x)
+    if kind is TFArray:
+        return x  # type: ignore[no-any-return]
+    if kind is Size:
+        return made(cast(x.bare, calls.INT64), calls.INT64, ())
+    if isinstance(x, np.ndarray | np.generic):
+        if x.shape == () and x.dtype in NUMPY_OF.values():
+            return made(scalar(x[()].item() if x.dtype is not BF16 else float(x), x.dtype), x.dtype, ())
+        return wrapped(constant(np.asarray(x)))
+    if kind in _WEAK:
+        dtype = np.result_type(x)
+        return made(scalar(x, dtype), dtype, ())
+    return wrapped(x)
+
+
+def is_known(kind: type) -> bool:
+    """Whether arrays of this type, or such numbers, move to TensorFlow by themselves."""
+    return kind is TFArray or kind in _WEAK or kind is Size or issubclass(kind, np.ndarray | np.generic | tf.Tensor | tf.Variable)
+
+
+def converted(x: TFArray, dtype: np.dtype[Any]) -> TFArray:
+    """An array in another dtype, by TensorFlow's cast."""
+    return x if x.dtype is dtype or x.dtype == dtype else made(cast(x.bare, dtype), dtype, x._shape)
+
+
+def pair(x1: Any, x2: Any) -> tuple[Any, Any, np.dtype[Any]]:
+    """Two arguments as bare tensors of one dtype, by NumPy's promotion; Python scalars are weak."""
+    k1, k2 = type(x1), type(x2)
+    if k1 in _WEAK or k1 is Size:
+        if k2 in _WEAK or k2 is Size:
+            return pair(asarray(x1), x2)
+        b, a, dtype = _with_scalar(x2 if k2 is TFArray else asarray(x2), x1)
+        return a, b, dtype
+    if k1 is not TFArray:
+        x1 = asarray(x1)
+    if k2 in _WEAK or k2 is Size:
+        return _with_scalar(x1, x2)
+    if k2 is not TFArray:
+        x2 = asarray(x2)
+    d1, d2 = x1.dtype, x2.dtype
+    if d1 is d2:
+        return x1.bare, x2.bare, d1
+    dtype = common(d1, d2)
+    return (
+        x1.bare if d1 is dtype else cast(x1.bare, dtype),
+        x2.bare if d2 is dtype else cast(x2.bare, dtype),
+        dtype,
+    )
+
+
+def _with_scalar(x: TFArray, value: Any) -> tuple[Any, Any, np.dtype[Any]]:
+    if type(value) is Size:
+        dtype = common_with(x.dtype, int)
+        return x.bare if dtype is x.dtype else cast(x.bare, dtype), cast(value.bare, dtype), dtype
+    dtype = common_with(x.dtype, type(value))
+    return x.bare if dtype is x.dtype else cast(x.bare, dtype), scalar(value, dtype), dtype
+
+
+@functools.lru_cache(None)
+def inexact(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype in which NumPy computes a function such as the sine: floats as they are, integers by their size."""
+    if dtype.kind in "fcV":
+        return dtype
+    return np.dtype(np.sin(np.ones((), dtype)).dtype)
+
+
+#: In what an op is computed that TensorFlow lacks for a dtype; integers wrap around as they are cast back.
+WIDER: dict[Any, np.dtype[Any]] = {
+    calls.BOOL: calls.INT32,
+    calls.INT8: calls.INT32,
+    calls.INT16: calls.INT32,
+    calls.UINT8: calls.INT32,
+    calls.UINT16: calls.INT32,
+    calls.UINT32: calls.INT64,
+    calls.UINT64: calls.INT64,
+    calls.F16: F32,
+    BF16: F32,
+}
+
+
+def able(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype in which TensorFlow has this op, for arguments of a dtype."""
+    if dtype is F32 or dtype is F64 or calls.supports(name, dtype):
+        return dtype
+    wider = WIDER.get(dtype)
+    if wider is None or not calls.supports(name, wider):
+        raise TypeError(f"TensorFlow has no kernel of {name} for {dtype}")
+    return wider

@@ -1,0 +1,80 @@
+"""TensorFlow kernels of linear algebra: products of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.kernels import tensorflow_calls as calls
+from tapegrad.kernels.tensorflow_array import Size, able, converted, made, pair
+from tapegrad.kernels.tensorflow_basics import conj
+from tapegrad.kernels.tensorflow_calls import BOOL, F32, F64
+from tapegrad.kernels.tensorflow_elementwise import multiply
+from tapegrad.kernels.tensorflow_shape import expand_dims, matrix_adjoint, squeeze
+from tapegrad.kernels.tensorflow_sums import sum
+
+_MATMUL, _BATCHED = calls.op("MatMul"), calls.op("BatchMatMulV2")
+
+
+def _mismatch(x1: Any, x2: Any) -> str:
+    """Why two arrays have no matrix product, and whether transposing one would help."""
+    if not (x1.ndim and x2.ndim):
+        return "expected at least one axis in each, got a 0-d array; multiply() takes numbers"
+    axis = -2 if x2.ndim > 1 else -1
+    n, m = x1.shape[-1], x2.shape[axis]
+    if n == m or Size in (type(n), type(m)):
+        return ""
+    text = f"expected x1.shape[-1] == x2.shape[{axis}], got {n} and {m}"
+    if x2.ndim > 1 and x2.shape[-1] == n:
+        return text + "; did you mean matmul(x1, x2.mT)?"
+    if x1.ndim > 1 and x1.shape[-2] == m:
+        return text + "; did you mean matmul(x1.mT, x2)?"
+    return text
+
+
+def matmul(x1: Any, x2: Any) -> Any:
+    """The matrix product."""
+    a, b, d = pair(x1, x2)
+    x1, x2 = made(a, d), made(b, d)
+    problem = _mismatch(x1, x2)
+    if problem:
+        raise ValueError(problem)
+    n1, n2 = x1.ndim, x2.ndim
+    if d is not F32 and d is not F64:
+        if d is BOOL:
+            return matmul(converted(x1, calls.INT32), converted(x2, calls.INT32)) > 0
+        w = able("MatMul", d)
+        if w is not d:
+            return converted(matmul(converted(x1, w), converted(x2, w)), d)
+    if n1 == n2 == 2:
+        return made(_MATMUL(a, b, transpose_a=False, transpose_b=False), d)
+    if n1 == 1:
+        x1 = expand_dims(x1, axis=0)
+    if n2 == 1:
+        x2 = expand_dims(x2, axis=1)
+    y = made(_BATCHED(x1.bare, x2.bare, adj_x=False, adj_y=False), d)
+    if n1 == 1:
+        y = squeeze(y, -2)
+    return squeeze(y, -1) if n2 == 1 else y
+
+
+def adjoint_matmul(x1: Any, x2: Any) -> Any:
+    """The conjugate transpose of the first matrix times the second."""
+    a, b, d = pair(x1, x2)
+    if d is F32 or d is F64:
+        return made(_MATMUL(a, b, transpose_a=True, transpose_b=False), d)
+    return matmul(matrix_adjoint(made(a, d)), made(b, d))
+
+
+def matmul_adjoint(x1: Any, x2: Any) -> Any:
+    """The first matrix times the conjugate transpose of the second."""
+    a, b, d = pair(x1, x2)
+    if d is F32 or d is F64:
+        return made(_MATMUL(a, b, transpose_a=False, transpose_b=True), d)
+    return matmul(made(a, d), matrix_adjoint(made(b, d)))
+
+
+def inner(x1: Any, x2: Any) -> Any:
+    """The sum of conj(x1) * x2 over the last axis."""
+    a, b, d = pair(x1, x2)
+    y = sum(multiply(conj(made(a, d)), made(b, d)), axis=-1)
+    return converted(y, d)

@@ -1,0 +1,121 @@
+"""Which kernels there are by name, which of them make new arrays, and how arrays go from one to the other."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.errors import ArgumentError
+from tapegrad.registry import space as spaces
+from tapegrad.registry.space import ADOPTERS, ERRORS, FINDERS, NUMPY, SPACES, Space
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NAMES = ("numpy", "tensorflow")
+#: The environment variable that says which kernels make new arrays.
+VARIABLE = "TAPEGRAD_BACKEND"
+
+
+def tensorflow() -> Space:
+    """The TensorFlow kernels; the first call imports TensorFlow."""
+    found = _known.get("tensorflow")
+    if found is None:
+        try:
+            from tapegrad.kernels import tensorflow as kernels
+        except ImportError as error:
+            raise ImportError(f"the backend 'tensorflow' needs TensorFlow ({error}); pip install 'tapegrad[tensorflow]'") from error
+        from tapegrad.kernels.tensorflow_array import TFArray
+
+        found = _known["tensorflow"] = Space("TensorFlow", 1, kernels)
+        SPACES[TFArray] = found
+        _translate_errors()
+    return found
+
+
+_known: dict[str, Space] = {"numpy": NUMPY}
+
+
+def backend(name: str) -> Space:
+    """The kernels of this name."""
+    if name not in NAMES:
+        raise ArgumentError(f"backend: expected one of {', '.join(map(repr, NAMES))}, got {name!r}")
+    return NUMPY if name == "numpy" else tensorflow()
+
+
+def backend_of(raw: Any) -> str:
+    """The name of the kernels that a raw value belongs to."""
+    return spaces.space_of([raw]).space_name.lower()
+
+
+def default_backend() -> str:
+    """The name of the kernels that make new arrays.
+
+    >>> import tapegrad as tg
+    >>> tg.default_backend()
+    'numpy'
+    """
+    return spaces.default_space().space_name.lower()
+
+
+def set_default_backend(name: str | None) -> None:
+    """Say which kernels make new arrays: "numpy", or "tensorflow", which is imported then.
+
+    It is for `asarray`, for functions that make arrays out of numbers, and for random numbers; the environment variable
+    TAPEGRAD_BACKEND says it before the program starts, and again if `name` is None.  What computes with arrays goes by
+    their type alone.
+    """
+    spaces.DEFAULT[:] = [backend(os.environ.get(VARIABLE) or "numpy" if name is None else name)]
+
+
+def moved(raw: Any, name: str) -> Any:
+    """A raw value on the kernels of this name."""
+    if backend_of(raw) == name:
+        return raw
+    if name == "numpy":
+        found = np.array(raw)  # TensorFlow may take its memory back
+        return found[()] if found.ndim == 0 else found
+    tensorflow()
+    from tapegrad.kernels.tensorflow_array import asarray
+
+    return asarray(raw)
+
+
+# -- TensorFlow's own objects ------------------------------------------------------------------------------
+def _find_tensorflow(kind: type) -> Space | None:
+    """Its tensors and variables, which are wrapped before anything is computed with them."""
+    if not any(c.__module__.partition(".")[0] == "tensorflow" for c in kind.__mro__):
+        return None
+    tf = sys.modules["tensorflow"]
+    if not issubclass(kind, tf.Tensor | tf.Variable):
+        return None
+    found = tensorflow()
+    from tapegrad.kernels.tensorflow_array import wrapped
+
+    ADOPTERS[kind] = wrapped
+    return found
+
+
+FINDERS.append(_find_tensorflow)
+
+
+def _translate_errors() -> None:
+    """Which of tapegrad's errors stands for each of TensorFlow's."""
+    import tensorflow as tf
+
+    from tapegrad.errors import BoundsError, DTypeError, ShapeError
+
+    def shape_or_bounds(error: Exception) -> type[Exception]:
+        text = str(error)
+        return BoundsError if "is not in [" in text or "out of bounds" in text else ShapeError
+
+    def always(kind: type[Exception]) -> Callable[[Exception], type[Exception]]:
+        return lambda error: kind
+
+    ERRORS[tf.errors.InvalidArgumentError] = shape_or_bounds
+    ERRORS[tf.errors.OutOfRangeError] = always(BoundsError)
+    for kind in (tf.errors.UnimplementedError, tf.errors.NotFoundError):
+        ERRORS[kind] = always(DTypeError)
