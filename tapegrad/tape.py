@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from typing import TYPE_CHECKING, Any, Literal, Self, final
 
 import numpy as np
@@ -62,6 +63,16 @@ class GradientTape:
         self._watched: tuple[Variable, ...] = ()  # what a spent tape has watched
 
     # -- recording -------------------------------------------------------------------------------
+    @property
+    def recording(self) -> bool:
+        """Whether the tape is inside its context."""
+        return self._recorder.entered
+
+    @property
+    def spent(self) -> bool:
+        """Whether a derivative was taken, so that another needs a new recording."""
+        return self._spent
+
     def __enter__(self) -> Self:
         if self._recorder.entered:
             raise ValueError("this tape is recording already; a tape is entered once at a time")
@@ -153,38 +164,75 @@ class GradientTape:
         leaves, rebuild = flatten(sources)
         _check_sources(leaves)
         seeds = self._seeds(targets, _cotangents(output_gradients, target, len(targets)), leaves)
-        found = self._sweep(seeds, leaves)
+        (found,) = self._sweep([seeds], leaves)
         if unconnected_gradients == "zero":
             found = [_zeros(x) if g is None else g for g, x in zip(found, leaves, strict=True)]
         return rebuild(found)
 
-    def jacobian(self, target: Any, sources: Any, unconnected_gradients: Unconnected = "none") -> Any:
+    def jacobian(
+        self, target: Any, sources: Any, unconnected_gradients: Unconnected = "none", *, vectorized: bool = True
+    ) -> Any:
         """The Jacobian of a tensor for each source, (*target.shape, *source.shape), in the structure of `sources`.
 
-        All rows are computed in one sweep, with batched cotangents: no Python loop.  Raises SpentError as `gradient`.
+        All rows are computed in one sweep, with batched cotangents; row by row, in less memory, if not `vectorized`.
+        Raises SpentError as `gradient`.
         """
-        if not isinstance(target, Tensor):
-            raise ArgumentError(f"jacobian(target, sources): expected a Tensor as target, got {type(target).__name__}")
+        _check_target("jacobian", target)
         _check_mode(unconnected_gradients)
         self._check_ready()
         leaves, rebuild = flatten(sources)
         _check_sources(leaves)
-        raw = target.array
-        size = target.size
+        raw, size = target.array, target.size
         xp = space_of_type(type(raw))
-        level = new_level(size)
-        rows = Batched(xp.reshape(xp.eye(size, dtype=raw.dtype), (size, *raw.shape)), level)
-        found = self._sweep(self._seeds([target], [tensor(rows)], leaves), leaves)
-        shaped = []
-        for x, g in zip(leaves, found, strict=True):
-            if g is None:
-                shape = None if x is None else (*raw.shape, *x.array.shape)
-                zeros = unconnected_gradients == "zero" and shape is not None
-                shaped.append(F.zeros(shape, dtype=x.array.dtype) if zeros else None)
-                continue
-            stacked = F.unbatch(g, level)
-            shaped.append(F.reshape(stacked, (*raw.shape, *stacked.shape[1:])))
-        return rebuild(shaped)
+        rows = xp.reshape(xp.eye(size, dtype=raw.dtype), (size, *raw.shape))
+        found = self._rows(target, rows, leaves, vectorized)
+        return rebuild(
+            [
+                _absent(x, raw.shape, unconnected_gradients) if g is None else F.reshape(g, (*raw.shape, *g.shape[1:]))
+                for x, g in zip(leaves, found, strict=True)
+            ]
+        )
+
+    def batch_jacobian(
+        self, target: Any, source: Any, unconnected_gradients: Unconnected = "none", *, vectorized: bool = True
+    ) -> Any:
+        """The Jacobian of each item of a batch for the same item of the source: (b, *target.shape[1:], *source.shape[1:]).
+
+        * `target`, `source`: tensors whose first axes have one length; item i of the target must depend on item i of the
+          source alone, else the result is the sum over all items of the target.
+
+        Raises SpentError as `gradient`.
+        """
+        _check_target("batch_jacobian", target)
+        _check_target("batch_jacobian", source, "source")
+        _check_mode(unconnected_gradients)
+        self._check_ready()
+        _check_sources([source])
+        raw, shape = target.array, source.shape
+        if not raw.shape or not shape or raw.shape[0] != shape[0]:
+            raise ShapeError(
+                f"batch_jacobian(target, source): expected target.shape[0] == source.shape[0], got {raw.shape} and {shape}"
+            )
+        b, inner = raw.shape[0], raw.shape[1:]
+        size = math.prod(inner)
+        xp = space_of_type(type(raw))
+        rows = xp.broadcast_to(xp.reshape(xp.eye(size, dtype=raw.dtype), (size, 1, *inner)), (size, b, *inner))
+        (g,) = self._rows(target, rows, [source], vectorized)
+        if g is None:
+            return _absent(source, raw.shape, unconnected_gradients, shape[1:])
+        return F.reshape(F.moveaxis(g, 0, 1), (*raw.shape, *shape[1:]))
+
+    def _rows(self, target: Any, rows: Any, sources: list[Any], vectorized: bool) -> list[Any]:
+        """For each source the cotangents that belong to each row, a cotangent of the target; None where there are none."""
+        size = rows.shape[0]
+        if vectorized and size != 1:
+            level = new_level(size)
+            found = self._sweep([self._seeds([target], [tensor(Batched(rows, level))], sources)], sources)[0]
+            return [None if g is None else F.unbatch(g, level) for g in found]
+        if not size:
+            return [None if x is None else F.zeros((0, *x.array.shape), dtype=x.array.dtype) for x in sources]
+        each = self._sweep([self._seeds([target], [tensor(rows[k])], sources) for k in range(size)], sources)
+        return [None if gs[0] is None else F.stack(list(gs)) for gs in zip(*each, strict=True)]
 
     def _check_ready(self) -> None:
         if self._spent:
@@ -208,10 +256,11 @@ class GradientTape:
             if g is not None:
                 if g.shape != y.shape:
                     raise ShapeError(f"output_gradients: expected the target's shape {y.shape}, got {g.shape}")
-                if g.dtype != y.dtype:
-                    if g.dtype.kind == "c" and y.dtype.kind != "c":
-                        raise DTypeError(f"output_gradients: expected the target's dtype {y.dtype}, got {g.dtype}")
-                    g = F.cast(g, y.dtype)
+                wanted, got = y.array.dtype, g.array.dtype
+                if got != wanted:
+                    if got.kind == "c" and wanted.kind != "c":
+                        raise DTypeError(f"output_gradients: expected the target's dtype {wanted}, got {got}")
+                    g = F.cast(g, wanted)
             node = rec.root(y.node, self._recorder)
             if node is None and any(y is x for x in sources):  # the gradient of a tensor for itself, watched or not
                 alone = rec.group(frozenset([self._recorder]))
@@ -220,14 +269,16 @@ class GradientTape:
                 seeds.append((node, y, g))
         return seeds
 
-    def _sweep(self, seeds: Any, sources: list[Any]) -> list[Any]:
-        """Run the engine, recorded if anybody else is recording what is swept."""
+    def _sweep(self, batches: list[Any], sources: list[Any]) -> list[list[Any]]:
+        """Run the engine for each list of seeds, recorded if anybody else is recording what is swept."""
         recorder = self._recorder
         consume = not self._persistent
         paused = rec.pause([recorder]) if consume and recorder.entered else None
         try:
-            nodes = [None if x is None else rec.origin(x.node, recorder) or _seeded(x, seeds) for x in sources]
-            found = self._run(seeds, nodes)
+            found = []
+            for k, seeds in enumerate(batches, 1):
+                nodes = [None if x is None else rec.origin(x.node, recorder) or _seeded(x, seeds) for x in sources]
+                found.append(self._run(seeds, nodes, consume=consume and k == len(batches)))
         except BaseException:
             if paused:
                 rec.resume(paused)
@@ -240,7 +291,7 @@ class GradientTape:
             rec.release(recorder)
         return found
 
-    def _run(self, seeds: Any, nodes: list[Node | None]) -> list[Any]:
+    def _run(self, seeds: Any, nodes: list[Node | None], *, consume: bool) -> list[Any]:
         recorder = self._recorder
         if not seeds:
             return [None] * len(nodes)
@@ -250,9 +301,16 @@ class GradientTape:
             if recorded:
                 found = sweep(started, nodes, recorder, recorded=True)
                 return [g if g is None else linked(g.array, g.node) for g in found]  # a tensor may be written to
-            consumed = None if self._persistent else recorder.groups.get(frozenset([recorder]))
+            consumed = recorder.groups.get(frozenset([recorder])) if consume else None
             found = sweep(started, nodes, recorder, recorded=False, consumed=consumed)
         return [g if g is None else WRAPPERS.get(type(g), tensor)(g) for g in found]
+
+
+def _absent(x: Any, shape: tuple[int, ...], unconnected: str, rest: tuple[int, ...] | None = None) -> Any:
+    """The Jacobian for a source that the target does not depend on."""
+    if x is None or unconnected == "none":
+        return None
+    return F.zeros((*shape, *(x.array.shape if rest is None else rest)), dtype=x.array.dtype)
 
 
 def _seeded(x: Any, seeds: Any) -> Node | None:
@@ -264,6 +322,11 @@ def _warn(text: str, *args: object) -> None:
     import logging  # takes 3 ms, and is rarely wanted
 
     logging.getLogger("tapegrad").warning(text, *args)
+
+
+def _check_target(what: str, target: Any, name: str = "target") -> None:
+    if not isinstance(target, Tensor):
+        raise ArgumentError(f"{what}({name}, ...): expected a Tensor as {name}, got {type(target).__name__}")
 
 
 def _check_mode(unconnected: str) -> None:

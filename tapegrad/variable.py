@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn, final
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tapegrad.core.recorder import EMPTY, state, watch
 from tapegrad.core.tensor import Tensor
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tapegrad.kernels.numpy_scatter import Rows
 
 
-@final
 class Variable(Tensor):
     """A tensor whose value can be replaced.
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.errors import ArgumentError, SpentError
+from tapegrad.errors import ArgumentError, ShapeError, SpentError
 
 RNG = np.random.default_rng(3)
 
@@ -203,3 +203,18 @@ def test_an_unconnected_mode_that_does_not_exist_is_refused_before_the_tape_is_s
     with pytest.raises(ValueError, match="unconnected_gradients"):
         tape.jacobian(y, x, unconnected_gradients="nonsense")  # type: ignore[arg-type]
     assert tape.jacobian(y, x).tolist() == [[3, 0], [0, 5]]
+
+
+def test_batch_jacobian_is_the_jacobian_of_each_row():
+    x = tg.asarray([[1.5, 2.0, -1.0], [0.5, -3.0, 2.0]])
+    with tg.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = tg.stack([x[:, 0] * x[:, 1], x[:, 2] ** 2], axis=1)
+    found = tape.batch_jacobian(y, x)
+    full = tape.jacobian(y, x)
+    np.testing.assert_allclose(found.raw, np.stack([full.raw[i, :, i] for i in range(2)]))
+    other = tg.ones((2, 4))
+    assert tape.batch_jacobian(y, other) is None
+    assert tape.batch_jacobian(y, other, "zero").shape == (2, 2, 4)
+    with pytest.raises(ShapeError, match=r"target.shape\[0\]"):
+        tape.batch_jacobian(y, tg.ones((3,)))

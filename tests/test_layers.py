@@ -41,6 +41,7 @@ MAY_IMPORT = {
     "tapegrad": NAMES,  # tapegrad/__init__.py
     **dict.fromkeys(("testing", "demo", "keras"), FACADES),
     "torch": FACADES,
+    "tf": FACADES,
     "migrate": LEAVES | {"tapegrad"},  # it finds the facades by name, when a script asks for one
     "__main__": LEAVES | {"demo", "migrate", "registry"},  # the registry for documents of ops
 }

@@ -142,6 +142,8 @@ def _environment(op: Op, style: Style | None) -> dict[str, Any]:
             new=object.__new__,
             meet=style.meet,
             promote=style.meet,
+            unpack=style.unpack,
+            failed=style.failed,
             adopt=style.adopt,
             outputs=style.outputs,
         )

@@ -15,7 +15,8 @@ def entry_source(op: Op, *, styled: bool = False) -> str:
     """The source of an op's public function; `styled`, of the one that gives a facade's subclass of Tensor."""
     lines = [f"def {op.name}({parameters(op)}):"]
     if styled and op.kind == "composite":
-        return f"{lines[0]}\n    return adopt(OP.entry({_given(op)}{_keywords(op)}))\n"
+        lines += ["    try:", f"        return adopt(OP.entry({_given(op)}{_keywords(op)}))"]
+        return "\n".join([*lines, *_failing("()")]) + "\n"
     if op.variadic:
         lines += [f"    raws, nodes = unpack_all(OP, {op.arrays[0]!r}, {op.arrays[0]})"]
     else:

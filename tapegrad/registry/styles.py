@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tapegrad.core.node import Node
 
     Meet = Callable[[Op, Sequence[Any], Sequence[Node | None]], tuple[tuple[Any, ...], tuple[Node | None, ...]]]
+    Unpack = Callable[[Op, str, Any, Sequence[Any]], tuple[Any, Node | None]]
+    Failed = Callable[[Op, Exception, Sequence[Any]], Exception]
 
 
 @final
@@ -30,11 +32,19 @@ class Style:
     `meet(op, raws, nodes)` is called where an elementwise op gets anything but float32 or float64 of one dtype (a float
     tensor and a Python number that is not complex count as that), and where any other op gets arrays of different dtypes.
     It gives back raws and nodes as the style promotes them, by recorded casts, or raises.
+
+    `unpack(op, name, value, others)` gives raw array and node of an argument that is not plainly a `cls`; `others` are all
+    arguments of the call, as they were given.  `failed(op, error, raws)` gives what is raised for an error inside an op.
+    Composites and sequences of arrays are unpacked by the plain ops.
     """
 
-    def __init__(self, cls: type[Tensor], meet: Meet) -> None:
+    def __init__(
+        self, cls: type[Tensor], meet: Meet, *, unpack: Unpack = call.unpack, failed: Failed = call.failed
+    ) -> None:
         self.cls = cls
         self.meet = meet
+        self.unpack = unpack
+        self.failed = failed
         follow(self.learn)
 
     def learn(self, op: Op) -> None:

@@ -7,6 +7,7 @@ import tapegrad as tg
 from tapegrad.core.recorder import Recorder, group, watch
 from tapegrad.core.tensor import Tensor
 from tapegrad.errors import DTypeError
+from tapegrad.registry import call
 from tapegrad.registry.op import OPS
 from tapegrad.registry.source import entry_source
 from tapegrad.registry.space import F
@@ -114,3 +115,18 @@ def test_a_recorder_that_keeps_nothing_leaves_the_graph_to_its_tensors(x):
     owners.keep(x.node)
     assert owners.nodes == []
     del tape
+
+
+def test_a_style_unpacks_arguments_and_words_errors_in_its_own_way(x):
+    def unpack(op, name, value, others):
+        return (np.asarray(value, np.float32), None) if isinstance(value, list) else call.unpack(op, name, value, others)
+
+    def failed(op, error, raws):
+        return LookupError(f"{op.name} of {len(raws)}")
+
+    style = Style(Mine, meet, unpack=unpack, failed=failed)
+    np.testing.assert_array_equal(style.add(x, [1.0, 2.0]).array, [2, 4])
+    with pytest.raises(LookupError, match="add of 2"):
+        style.add(x, [1.0, 2.0, 3.0])
+    with pytest.raises(LookupError, match="mean of 0"):
+        style.mean(x, axis=5)

@@ -1,0 +1,294 @@
+"""Into tensors: `tf.constant`, `tf.convert_to_tensor`, `tf.cast`, with TensorFlow's dtypes for Python's numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.core import tensor as core
+from tapegrad.dtypes import is_inexact
+from tapegrad.registry.space import SCALARS, SPACES
+from tapegrad.tf.dtypes import as_dtype, numpy_dtype
+from tapegrad.tf.errors import UnimplementedError
+from tapegrad.tf.shapes import TensorShape, lengths
+from tapegrad.tf.style import S, core_dtype, scalar_of, short
+from tapegrad.tf.tensor import Tensor, made
+
+_KINDS = {bool: "b", int: "i", float: "f", complex: "c", str: "s", bytes: "s"}
+
+
+def convert_raw(value: Any, dtype: np.dtype[Any] | None = None, *, prefer: bool = False) -> tuple[Any, Any]:
+    """The raw array and the node of what a user gives as a tensor.
+
+    `dtype` is what it has to be; with `prefer`, what NumPy's arrays become though they are of another one.
+    """
+    kind = type(value)
+    if kind in SCALARS:
+        if dtype is None:
+            return np.asarray(value, core_dtype(value))[()], None
+        return scalar_of(value, dtype), None
+    if isinstance(value, core.Tensor) or hasattr(kind, "__tapegrad_tensor__"):
+        raw, node = core.standing_for(value).read()
+        if dtype is not None and raw.dtype != dtype:
+            raise ValueError(
+                f"Tensor conversion requested dtype {as_dtype(dtype).name} for Tensor with dtype {as_dtype(raw.dtype).name}: {value!r}"
+            )
+        return raw, node
+    if hasattr(kind, "__tf_tensor__"):
+        return convert_raw(value.__tf_tensor__(None if dtype is None else as_dtype(dtype)), dtype)
+    if isinstance(value, list | tuple | range):
+        return _sequence(value, dtype, prefer)
+    return _without_history(value, dtype), None
+
+
+def _without_history(value: Any, dtype: np.dtype[Any] | None) -> Any:
+    """The raw array of what is neither tensor nor sequence nor number of Python."""
+    if value is None:
+        raise ValueError("Attempt to convert a value (None) with an unsupported type (<class 'NoneType'>) to a Tensor.")
+    if isinstance(value, str | bytes):
+        return _text(value, dtype)
+    if isinstance(value, np.ndarray | np.generic):
+        return _array(value, dtype)
+    if type(value) in SPACES:
+        return value
+    if isinstance(value, dict | set) or not (hasattr(value, "__array__") or hasattr(value, "__array_interface__")):
+        raise ValueError(f"Attempt to convert a value ({value!r}) with an unsupported type ({type(value)}) to a Tensor.")
+    return _array(np.asarray(value), dtype)
+
+
+def _array(value: Any, dtype: np.dtype[Any] | None) -> Any:
+    """An array of NumPy's, copied: its owner may write to it."""
+    if value.dtype.kind in "OSU":
+        found = np.frompyfunc(_encoded, 1, 1)(value)
+        if dtype is not None and dtype.kind != "O":
+            raise ValueError(f"Cannot convert an array of {value.dtype} to a tensor of dtype {short(dtype)}")
+        return found if isinstance(found, np.ndarray) else np.asarray(found, object)
+    if value.dtype.kind not in "biufc" and value.dtype.name != "bfloat16":
+        raise ValueError(f"Failed to convert a NumPy array to a Tensor (Unsupported numpy type {value.dtype}).")
+    if dtype is not None and dtype.kind == "O":
+        raise TypeError(f"Cannot convert an array of {value.dtype} to a tensor of dtype string")
+    if dtype is not None and value.dtype.kind == "c" and dtype.kind != "c":
+        raise TypeError(f"Cannot convert an array of {value.dtype} to a tensor of dtype {short(dtype)}")
+    wanted = dtype or (value.dtype if value.dtype.isnative else value.dtype.newbyteorder("="))
+    return np.array(value, dtype=wanted, order="C")[()]
+
+
+def _encoded(x: Any) -> bytes:
+    if isinstance(x, str):
+        return x.encode()
+    if isinstance(x, bytes):
+        return x
+    raise ValueError(f"Failed to convert a NumPy array to a Tensor (Unsupported object type {type(x).__name__}).")
+
+
+def _text(value: Any, dtype: np.dtype[Any] | None) -> Any:
+    if dtype is not None and dtype.kind != "O":
+        raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {short(dtype)}")
+    found = np.empty((), object)
+    found[()] = _encoded(value)
+    return found
+
+
+def _sequence(value: Any, dtype: np.dtype[Any] | None, prefer: bool) -> tuple[Any, Any]:
+    kinds: set[Any] = set()
+    _look(value, kinds)
+    if Tensor in kinds:
+        x = _packed(value, dtype if dtype is not None else _first_dtype(value))
+        return x.array, x.node
+    if type(None) in kinds:
+        raise ValueError("Attempt to convert a value (None) with an unsupported type (<class 'NoneType'>) to a Tensor.")
+    letters = {k if isinstance(k, str) else "?" for k in kinds}
+    if "s" in letters:
+        return _strings(value, letters, dtype), None
+    if "b" in letters and letters & {"i", "f", "c"} and dtype is None:
+        raise ValueError("Can't convert Python sequence with mixed types to Tensor.")
+    try:
+        raw = np.array(value)
+    except ValueError as error:
+        raise ValueError(f"Can't convert non-rectangular Python sequence to Tensor. ({error})") from None
+    if raw.dtype.kind == "O":
+        raise ValueError(f"Can't convert Python sequence to Tensor: {value!r}")
+    if dtype is not None:
+        plain = "n" not in letters
+        if plain and not prefer and _loses(raw.dtype, dtype):
+            raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {short(dtype)}")
+        if raw.dtype.kind == "i" and dtype.kind in "iu" and raw.size and raw.dtype != dtype:
+            info = np.iinfo(dtype)
+            if raw.min() < info.min or raw.max() > info.max:
+                raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {short(dtype)}: it does not fit")
+        return raw.astype(dtype, copy=False), None
+    return _by_default(raw, letters), None
+
+
+def _loses(found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
+    """Whether numbers of Python would lose a fraction or an imaginary part, or booleans are meant as numbers."""
+    order = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3, "O": 9}
+    return order[found.kind] > order[wanted.kind] or (wanted.kind == "b") != (found.kind == "b") or wanted.kind == "O"
+
+
+def _by_default(raw: Any, letters: set[str]) -> Any:
+    """Numbers of Python in the dtypes that TensorFlow gives them."""
+    if not letters:
+        return raw.astype(np.float32)  # an empty list
+    if "n" in letters and not letters & {"i", "f", "c", "b"}:
+        return raw
+    kind = raw.dtype.kind
+    if kind in "iu" and "n" not in letters:
+        narrow = not raw.size or (raw.min() >= -(2**31) and raw.max() < 2**31)
+        return raw.astype(np.int32 if narrow else np.int64)
+    if kind == "f" and "n" not in letters:
+        return raw.astype(np.float32)
+    return raw
+
+
+def _look(value: Any, found: set[Any]) -> None:
+    """Into `found`: a letter for each kind of number of Python, "n" for NumPy's, `Tensor` for tensors."""
+    for v in value:
+        kind = type(v)
+        letter = _KINDS.get(kind)
+        if letter is not None:
+            found.add(letter)
+        elif isinstance(v, list | tuple | range):
+            _look(v, found)
+        elif isinstance(v, core.Tensor) or hasattr(kind, "__tapegrad_tensor__") or hasattr(kind, "__tf_tensor__"):
+            found.add(Tensor)
+        elif isinstance(v, np.ndarray | np.generic):
+            found.add("s" if v.dtype.kind in "OSU" else "n")
+        elif v is None:
+            found.add(type(None))
+        else:
+            found.add("n")
+
+
+def _strings(value: Any, letters: set[str], dtype: np.dtype[Any] | None) -> Any:
+    if letters != {"s"}:
+        raise ValueError("Can't convert Python sequence with mixed types to Tensor.")
+    if dtype is not None and dtype.kind != "O":
+        raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {short(dtype)}")
+    shape = np.shape(value)
+    found = np.empty(shape, object)
+    flat = value
+    for _ in shape[1:]:
+        flat = [x for row in flat for x in row]
+    found.ravel()[:] = [_encoded(x) for x in flat]
+    return found
+
+
+def _first_dtype(value: Any) -> np.dtype[Any] | None:
+    """The dtype of the first tensor in nested sequences."""
+    for v in value:
+        if isinstance(v, list | tuple):
+            found = _first_dtype(v)
+            if found is not None:
+                return found
+        elif isinstance(v, core.Tensor) or hasattr(type(v), "__tapegrad_tensor__"):
+            return core.standing_for(v).array.dtype
+    return None
+
+
+def _packed(value: Any, dtype: Any) -> Tensor:
+    """Nested sequences with tensors in them as one tensor, which is recorded where they are."""
+    if isinstance(value, list | tuple):
+        return S.stack([_packed(v, dtype) for v in value])
+    return made(*convert_raw(value, dtype, prefer=True))
+
+
+def convert(value: Any, dtype: np.dtype[Any] | None = None, *, prefer: bool = False) -> Tensor:
+    """What a user gives, as a tensor: one that is a tensor already is given back itself."""
+    if type(value) is Tensor and (dtype is None or value.array.dtype == dtype):
+        return value
+    raw, node = convert_raw(value, dtype, prefer=prefer)
+    return made(raw, node)
+
+
+def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None) -> Tensor:
+    """A tensor of a number, nested lists, an array, a variable or slices; a tensor as it is.
+
+    Raises ValueError for a tensor of another dtype: nothing is cast silently.
+    """
+    if dtype is None and dtype_hint is not None:
+        try:
+            return convert(value, numpy_dtype(dtype_hint), prefer=True)
+        except (TypeError, ValueError):
+            return convert(value)
+    found = convert(value, numpy_dtype(dtype))
+    return found if found is value or found.node is None else identity(found)
+
+
+def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Tensor:
+    """A tensor of these values, in the shape that is given: one value fills it."""
+    found = convert(value, numpy_dtype(dtype))
+    if found.node is not None and found is not value:
+        found = identity(found)
+    if shape is None:
+        return found
+    size = lengths(shape)
+    if found.array.shape == size:
+        return found
+    if found.array.size == 1:
+        return S.broadcast_to(S.reshape(found, ()), size)
+    if found.array.size != TensorShape(size).num_elements():
+        raise TypeError(
+            f"Eager execution of tf.constant with unsupported shape. Tensor {found!r} (converted from {value!r}) has "
+            f"{found.array.size:d} elements, but got `shape` {size} with {TensorShape(size).num_elements()} elements)."
+        )
+    return S.reshape(found, size)
+
+
+def identity(input: Any, name: str | None = None) -> Tensor:
+    """The same values, as a tensor of its own."""
+    x = convert(input)
+    return made(x.array) if x.node is None else S.reshape(x, x.array.shape)
+
+
+def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
+    """The values in another dtype; a fraction is cut off, an imaginary part dropped."""
+    if hasattr(x, "_map_values"):
+        return x._map_values(lambda v: cast(v, dtype))
+    wanted = as_dtype(dtype).numpy
+    x = convert(x)
+    own = x.array.dtype
+    if own == wanted:
+        return x
+    if own.kind == "O" or wanted.kind == "O":
+        raise UnimplementedError(None, None, f"Cast {as_dtype(own).name} to {as_dtype(wanted).name} is not supported [Op:Cast]")
+    if is_inexact(own) and is_inexact(wanted):
+        return S.cast(x, wanted)
+    if own.kind == "c":
+        x = S.real(x)
+    return S.convert(x, wanted)
+
+
+def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
+    """The values in another dtype, held within its range first."""
+    wanted = as_dtype(dtype)
+    x = convert(value)
+    own = as_dtype(x.array.dtype)
+    if own.is_complex or wanted.is_complex:
+        return cast(x, dtype)
+    low, high = max(own.min, wanted.min), min(own.max, wanted.max)
+    return cast(S.minimum(S.maximum(x, own.numpy.type(low)), own.numpy.type(high)), dtype)
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether it is a tensor, a variable or slices."""
+    return isinstance(x, core.Tensor) or hasattr(type(x), "__tapegrad_tensor__") or hasattr(x, "_as_dense")
+
+
+def tensors_of(values: Any) -> list[Tensor]:
+    """A sequence of tensors, the others in the dtype of the first that has one of its own."""
+    if isinstance(values, core.Tensor):
+        return list(S.unstack(convert(values)))
+    values = list(values)
+    dtype = _first_dtype(values)
+    if dtype is None:
+        found = [convert(v) for v in values]
+        dtypes = {x.array.dtype for x in found}
+        if len(dtypes) > 1:
+            dtype = next((x.array.dtype for v, x in zip(values, found, strict=True) if isinstance(v, np.ndarray)), None)
+            if dtype is None:
+                dtype = np.result_type(*dtypes)
+            found = [convert(v, dtype, prefer=True) for v in values]
+        return found
+    return [v if type(v) is Tensor else convert(v, None if isinstance(v, core.Tensor) else dtype, prefer=True) for v in values]

@@ -1,0 +1,202 @@
+"""The operators and the index of tensors and variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.core import tensor as core
+from tapegrad.tf.convert import convert, convert_raw
+from tapegrad.tf.errors import InvalidArgumentError
+from tapegrad.tf.style import S, mismatch, title
+from tapegrad.tf.tensor import Tensor, give, made
+
+_BINARY = {
+    "add": S.add,
+    "sub": S.subtract,
+    "mul": S.multiply,
+    "truediv": S.divide,
+    "div": S.divide,
+    "floordiv": S.floor_divide,
+    "mod": S.remainder,
+    "pow": S.pow,
+    "and": S.bitwise_and,
+    "or": S.bitwise_or,
+    "xor": S.bitwise_xor,
+}
+_COMPARISONS = {"lt": S.less, "le": S.less_equal, "gt": S.greater, "ge": S.greater_equal}
+_INDICES = (
+    "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are valid "
+    "indices, got {!r}"
+)
+
+
+def _reflected(op: Any) -> Any:
+    def reflected(self: Any, other: Any) -> Any:
+        return op(other, self)
+
+    return reflected
+
+
+def _new(self: Any, other: Any) -> Any:
+    """`x += y` is `x = x + y`: nothing is written into."""
+    return NotImplemented
+
+
+def _equality(op: Any, otherwise: bool) -> Any:
+    def compare(self: Any, other: Any) -> Any:
+        if other is None:
+            return otherwise
+        return op(self, other)
+
+    return compare
+
+
+def matmul(x: Any, y: Any) -> Tensor:
+    """The matrix product of the last two axes."""
+    x, y = pair(x, y)
+    a, b = x.array, y.array
+    if len(a.shape) < 2 or len(b.shape) < 2:
+        low = a if len(a.shape) < 2 else b
+        raise InvalidArgumentError(
+            None, None, f"In[{0 if low is a else 1}] and In[{1 if low is a else 0}] has different ndims: "
+            f"{shape_text(a)} vs. {shape_text(b)}; tf.matmul expects at least two axes [Op:MatMul]"
+        )
+    if a.dtype != b.dtype:
+        raise mismatch("MatMul", 1, a.dtype, b.dtype)
+    if a.shape[-1] != b.shape[-2]:
+        raise InvalidArgumentError(
+            None, None, f"Matrix size-incompatible: In[0]: {shape_text(a)}, In[1]: {shape_text(b)} [Op:MatMul]"
+        )
+    if a.dtype.kind == "b":
+        raise InvalidArgumentError(None, None, "Value for attr 'T' of bool is not in the list of allowed values [Op:MatMul]")
+    return S.matmul(x, y)
+
+
+def shape_text(raw: Any) -> str:
+    """A shape in messages."""
+    return f"[{','.join(map(str, raw.shape))}]"
+
+
+def pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
+    """Two tensors; what is none takes the dtype of the other."""
+    if type(x) is Tensor:
+        return x, y if type(y) is Tensor else convert(y, _hint(x, y), prefer=True)
+    if isinstance(y, core.Tensor):
+        return convert(x, _hint(y, x), prefer=True), convert(y)
+    x = convert(x)
+    return x, convert(y, _hint(x, y), prefer=True)
+
+
+def _hint(x: core.Tensor, y: Any) -> Any:
+    """The dtype for `y` beside a tensor: a tensor keeps its own."""
+    return None if isinstance(y, core.Tensor) or hasattr(type(y), "__tapegrad_tensor__") else x.array.dtype
+
+
+# -- indexing -----------------------------------------------------------------------------------------
+def getitem(self: Any, key: Any) -> Any:
+    """`self[key]`: integers, slices, `...`, `tf.newaxis`; a tensor of booleans picks what is true."""
+    kind = type(key)
+    if kind is not int and kind is not slice and kind is not tuple and key is not None and key is not Ellipsis:
+        mask = _mask(key)
+        if mask is not None:
+            return S.getitem(self if type(self) is Tensor else convert(self), mask)
+    index = plain(key)
+    x = self if type(self) is Tensor else convert(self)
+    _check(x.array.shape, index)
+    return S.getitem(x, index)
+
+
+def _mask(key: Any) -> Any:
+    if isinstance(key, core.Tensor | np.ndarray):
+        raw = convert_raw(key)[0]
+        if raw.dtype.kind == "b":
+            return np.asarray(raw)
+    return None
+
+
+def plain(key: Any) -> Any:
+    """An index of plain integers and slices."""
+    if type(key) is tuple or type(key) is list:
+        if type(key) is list and not any(isinstance(k, slice) or k is None or k is Ellipsis for k in key):
+            raise TypeError(_INDICES.format(key))
+        return tuple([_one(k) for k in key])
+    return _one(key)
+
+
+def _one(k: Any) -> Any:
+    kind = type(k)
+    if kind is int or k is None or k is Ellipsis:
+        return k
+    if kind is slice:
+        if type(k.start) in _PLAIN and type(k.stop) in _PLAIN and type(k.step) in _PLAIN:
+            return k
+        return slice(_end(k.start), _end(k.stop), _end(k.step))
+    if kind is bool or isinstance(k, np.bool_):
+        raise TypeError(_INDICES.format(k))
+    if isinstance(k, np.integer):
+        return int(k)
+    if isinstance(k, core.Tensor | np.ndarray):
+        raw = convert_raw(k)[0]
+        if raw.shape == () and raw.dtype.kind in "iu":
+            return int(raw)
+    raise TypeError(_INDICES.format(k))
+
+
+_PLAIN = (int, type(None))
+
+
+def _end(k: Any) -> int | None:
+    return k if k is None or type(k) is int else int(_one(k))
+
+
+def _check(shape: tuple[int, ...], index: Any) -> None:
+    """Raise what TensorFlow raises for an integer out of range, or too many indices."""
+    parts = index if type(index) is tuple else (index,)
+    given = sum(1 for k in parts if k is not None and k is not Ellipsis)
+    if given > len(shape):
+        raise InvalidArgumentError(
+            None, None, f"Index out of range using input dim {len(shape)}; input has only {len(shape)} dims [Op:StridedSlice]"
+        )
+    axis = 0
+    for k in parts:
+        if k is Ellipsis:
+            axis += len(shape) - given
+        elif k is not None:
+            if type(k) is int and not -shape[axis] <= k < shape[axis]:
+                raise InvalidArgumentError(None, None, f"slice index {k} of dimension {axis} out of bounds. [Op:StridedSlice]")
+            axis += 1
+
+
+def _invert(self: Any) -> Any:
+    return S.bitwise_invert(self)
+
+
+def install(cls: type) -> None:
+    """Give a class the operators of TensorFlow's tensors."""
+    members: dict[str, Any] = {}
+    for name, op in _BINARY.items():
+        members[f"__{name}__"] = op
+        members[f"__r{name}__"] = _reflected(op)
+        members[f"__i{name}__"] = _new
+    for name, op in _COMPARISONS.items():
+        members[f"__{name}__"] = op
+    members["__matmul__"] = matmul
+    members["__rmatmul__"] = _reflected(matmul)
+    members["__imatmul__"] = _new
+    members["__eq__"] = _equality(S.equal, False)
+    members["__ne__"] = _equality(S.not_equal, True)
+    members["__hash__"] = cls.__hash__
+    members["__neg__"] = S.negative
+    members["__abs__"] = S.abs
+    members["__invert__"] = _invert
+    members["__getitem__"] = getitem
+    for name in ("lshift", "rshift"):
+        members[f"__{name}__"] = members[f"__r{name}__"] = members[f"__i{name}__"] = None
+    give(cls, members)
+
+
+install(Tensor)
+
+__all__ = ["getitem", "install", "made", "matmul", "pair", "plain", "shape_text", "title"]

@@ -1,0 +1,181 @@
+"""How ops meet arguments in TensorFlow's way: dtypes are strict, Python scalars and NumPy's arrays adapt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.core import tensor as core
+from tapegrad.errors import BoundsError, DTypeError, MatrixError, RangeError, ShapeError, TapegradError
+from tapegrad.registry import call
+from tapegrad.registry.space import SCALARS, SPACES
+from tapegrad.registry.styles import Style
+from tapegrad.tf.dtypes import as_dtype
+from tapegrad.tf.errors import InvalidArgumentError, OpError
+from tapegrad.tf.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tapegrad.core.node import Node
+    from tapegrad.registry.op import Op
+
+#: The names of ops in TensorFlow's messages, where they are not simply ours in capitals.
+NAMES = {
+    **{"add": "AddV2", "subtract": "Sub", "multiply": "Mul", "divide": "RealDiv", "floor_divide": "FloorDiv"},
+    **{"remainder": "FloorMod", "matmul": "BatchMatMulV2", "where": "SelectV2", "concat": "ConcatV2", "stack": "Pack"},
+    **{"negative": "Neg", "equal": "Equal", "not_equal": "NotEqual", "sigmoid": "Sigmoid", "take": "GatherV2"},
+    **{"max": "Max", "min": "Min", "logsigmoid": "LogSigmoid", "bitwise_invert": "Invert", "getitem": "StridedSlice"},
+}
+#: Kinds of dtypes that an op takes; an op that is not here takes every one.
+_FLOATING = "fcV"
+_REAL = "fV"
+_NUMBERS = "iufcV"
+KINDS = {
+    **dict.fromkeys(
+        [
+            *("exp", "expm1", "log", "log1p", "sqrt", "reciprocal", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sigmoid"),
+            *("expit", "asin", "acos", "atan", "asinh", "acosh", "atanh", "softplus", "log2", "log10"),
+        ],
+        _FLOATING,
+    ),
+    **dict.fromkeys(
+        [
+            *("erf", "erfc", "erfinv", "gammaln", "digamma", "atan2", "floor", "ceil", "isnan", "isinf", "isfinite"),
+            *("i0", "i0e", "i1", "i1e", "polygamma", "zeta", "ndtri", "elu", "selu", "softsign", "logsigmoid", "logaddexp"),
+        ],
+        _REAL,
+    ),
+    **dict.fromkeys(["add", "subtract", "multiply", "divide", "negative", "square", "pow", "abs", "sign"], _NUMBERS),
+    **dict.fromkeys(["floor_divide", "remainder", "maximum", "minimum", "relu", "relu6"], "iufV"),
+    **dict.fromkeys(["less", "less_equal", "greater", "greater_equal"], "iufV"),
+    **dict.fromkeys(["logical_and", "logical_or", "logical_xor", "logical_not"], "b"),
+    **dict.fromkeys(["bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert"], "biu"),
+    **dict.fromkeys(["bitwise_left_shift", "bitwise_right_shift"], "iu"),
+}
+_WIDE = (np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.uint32), np.dtype(np.uint64))
+#: Kinds of Python scalars that a dtype's kind takes in.
+_TAKES = {"b": (bool,), "i": (bool, int), "u": (bool, int), "c": (bool, int, float, complex)}
+_REALS = (bool, int, float)
+
+
+def title(op: Op) -> str:
+    """The name of an op in TensorFlow's messages."""
+    return NAMES.get(op.name) or "".join(part.capitalize() for part in op.name.split("_"))
+
+
+def meet(op: Op, raws: Sequence[Any], nodes: Sequence[Node | None]) -> tuple[tuple[Any, ...], tuple[Node | None, ...]]:
+    """Raw arrays of one dtype, as the op takes it; a Python scalar becomes one of it.  Raises for everything else."""
+    start = 1 if op.name == "where" and len(raws) == 3 else 0
+    common = next((r.dtype for r in raws[start:] if r is not None and type(r) not in SCALARS), None)
+    if common is None:
+        common = core_dtype(raws[start])
+    found = list(raws)
+    for k in range(start, len(raws)):
+        r = raws[k]
+        if type(r) in SCALARS:
+            found[k] = scalar_of(r, common)
+        elif r is not None and r.dtype != common:
+            raise mismatch(title(op), k, common, r.dtype)
+    kinds = KINDS.get(op.name)
+    if kinds is not None and common.kind not in kinds:
+        if op.name == "divide":
+            return _true_division(found), tuple(nodes)
+        raise not_allowed(title(op), common)
+    if common.kind in "iu":
+        if op.name == "divide":
+            return _true_division(found), tuple(nodes)
+        if op.name in ("floor_divide", "remainder") and not np.all(found[1]):
+            raise InvalidArgumentError(None, None, f"Integer division by zero [Op:{title(op)}]")
+    return tuple(found), tuple(nodes)
+
+
+def _true_division(raws: list[Any]) -> tuple[Any, ...]:
+    """Integers as the floats that TensorFlow divides."""
+    wide = np.float64 if any(np.asarray(r).dtype in _WIDE for r in raws) else np.float32
+    return tuple(np.asarray(r).astype(wide)[()] for r in raws)
+
+
+def core_dtype(x: Any) -> np.dtype[Any]:
+    """The dtype that a Python scalar has by itself."""
+    kind = type(x)
+    if kind is bool:
+        return np.dtype(np.bool_)
+    if kind is int:
+        return np.dtype(np.int32 if -(2**31) <= x < 2**31 else np.int64)
+    return np.dtype(np.float32 if kind is float else np.complex128)
+
+
+def scalar_of(x: Any, dtype: np.dtype[Any]) -> Any:
+    """A Python scalar as one of a dtype; raises TypeError where it would lose its fraction or imaginary part."""
+    if type(x) not in _TAKES.get(dtype.kind, _REALS) or dtype.kind == "O":
+        raise TypeError(f"Cannot convert {x!r} to EagerTensor of dtype {short(dtype)}")
+    try:
+        return np.asarray(x).astype(dtype)[()] if dtype.kind == "V" else dtype.type(x)
+    except OverflowError:
+        raise TypeError(f"Cannot convert {x!r} to EagerTensor of dtype {short(dtype)}: it does not fit") from None
+
+
+def short(dtype: Any) -> str:
+    """A dtype's name in messages."""
+    name = as_dtype(dtype).name
+    return {"float32": "float", "float64": "double", "float16": "half"}.get(name, name)
+
+
+def mismatch(name: str, place: int, wanted: Any, got: Any) -> InvalidArgumentError:
+    """The error for tensors of different dtypes."""
+    text = (
+        f"cannot compute {name} as input #{place}(zero-based) was expected to be a {short(wanted)} tensor "
+        f"but is a {short(got)} tensor [Op:{name}]"
+    )
+    return InvalidArgumentError(None, None, text)
+
+
+def not_allowed(name: str, dtype: Any) -> InvalidArgumentError:
+    """The error for a dtype that an op does not take."""
+    return InvalidArgumentError(
+        None, None, f"Value for attr 'T' of {short(dtype)} is not in the list of allowed values [Op:{name}]"
+    )
+
+
+def unpack(op: Op, name: str, value: Any, others: Sequence[Any]) -> tuple[Any, Node | None]:
+    """An argument that is no tf.Tensor: a variable is read, all else becomes a tensor of the dtype of the others."""
+    if isinstance(value, core.Tensor):
+        return value.read()
+    kind = type(value)
+    if kind in SPACES and kind not in SCALARS and value is not None and not isinstance(value, np.ndarray | np.generic):
+        return call.unpack(op, name, value, others)  # another kernel set's arrays
+    from tapegrad.tf.convert import convert_raw
+
+    dtype = None
+    if name in op.differentiable or op.kind == "constant":
+        for a, x in zip(op.arrays, others, strict=True):
+            if x is not value and isinstance(x, core.Tensor) and (a in op.differentiable or op.kind == "constant"):
+                dtype = x.array.dtype
+                break
+    if dtype is not None and type(value) in SCALARS and op.weak and type(value) is not bool:
+        return value, None
+    return convert_raw(value, dtype, prefer=True)
+
+
+def failed(op: Op, error: Exception, raws: Sequence[Any]) -> Exception:
+    """An error inside an op, as TensorFlow words it."""
+    if isinstance(error, OpError):
+        return error
+    if not isinstance(error, TapegradError) and raws and all(getattr(r, "dtype", None) is not None for r in raws):
+        shapes = [tuple(r.shape) for r in raws]
+        if op.pointwise and len(raws) == 2 and isinstance(error, ValueError):
+            a, b = (f"[{','.join(map(str, s))}]" for s in shapes)
+            return InvalidArgumentError(None, None, f"Incompatible shapes: {a} vs. {b} [Op:{title(op)}]")
+    found = call.failed(op, error, raws)
+    if isinstance(found, ShapeError | BoundsError | MatrixError | DTypeError | RangeError):
+        made = InvalidArgumentError(None, None, f"{found} [Op:{title(op)}]")
+        for note in getattr(error, "__notes__", ()):
+            made.add_note(note)
+        return made
+    return found
+
+
+#: The ops, on tf.Tensor.
+S = Style(Tensor, meet, unpack=unpack, failed=failed)

@@ -1,0 +1,271 @@
+"""`tf.GradientTape` and `tf.autodiff.ForwardAccumulator`: TensorFlow's words around the tapes of the core."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator
+from enum import Enum
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+import tapegrad as tg
+from tapegrad.core import tensor as core
+from tapegrad.dtypes import is_inexact
+from tapegrad.sparse import SparseRows
+from tapegrad.tf import nest
+from tapegrad.tf.convert import convert
+from tapegrad.tf.dtypes import as_dtype
+from tapegrad.tf.errors import InvalidArgumentError
+from tapegrad.tf.slices import IndexedSlices, slices_of
+from tapegrad.tf.style import S, short
+
+_NOT_FLOATING = "The dtype of the %s tensor must be floating (e.g. tf.float32) when calling GradientTape.gradient, got %r"
+_LOG = logging.getLogger("tapegrad")
+
+
+class UnconnectedGradients(Enum):
+    """What a source gets that the target does not depend on."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+def _mode(value: Any) -> Any:
+    try:
+        return UnconnectedGradients(value).value
+    except ValueError:
+        raise ValueError(f"Unknown value for unconnected_gradients: {value!r}") from None
+
+
+def found(x: Any) -> Any:
+    """A derivative, as TensorFlow shows it."""
+    if type(x) is SparseRows:
+        return slices_of(x)
+    return S.adopt(x)
+
+
+def _inputs(structure: Any, what: str) -> list[Any]:
+    """The tensors and variables of a structure, with None where an integer or a string is: they have no derivative."""
+    leaves = []
+    for x in nest.flatten(structure):
+        stands = core.standing_for(x)
+        if x is None or isinstance(stands, core.Tensor):
+            leaves.append(stands)
+        elif isinstance(x, IndexedSlices):
+            leaves.append(x.values)
+        else:
+            raise ValueError(
+                f"Passed in object {x!r} of type {type(x).__name__!r}, not tf.Tensor or tf.Variable or ExtensionType."
+                if what == "watch"
+                else f"GradientTape.gradient: {what} are tf.Tensor or tf.Variable, got {x!r} of type {type(x).__name__!r}"
+            )
+    return leaves
+
+
+class GradientTape:
+    """A context that records operations, to differentiate them afterwards, with TensorFlow's words and warnings."""
+
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+        self._tape = tg.GradientTape(persistent, watch_accessed_variables)
+        self._persistent = persistent
+        self._warned = False
+
+    # -- recording ---------------------------------------------------------------------------------------
+    def __enter__(self) -> Self:
+        if self._tape.recording:
+            raise ValueError(
+                "Tape is still recording, This can happen if you try to re-enter an already-active tape."
+            )
+        self._tape.__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._tape.recording:
+            self._tape.__exit__(kind, error, trace)
+
+    def watch(self, tensor: Any) -> None:
+        """Record what is computed from this tensor or variable, or each in a nested structure, from now on.
+
+        Integers and strings have no derivative: they are logged and not watched.
+        """
+        for x in _inputs(tensor, "watch"):
+            if x is None:
+                raise ValueError("Passed in object None of type 'NoneType', not tf.Tensor or tf.Variable or ExtensionType.")
+            if not is_inexact(x.array.dtype):
+                _LOG.warning("The dtype of the watched tensor must be floating (e.g. tf.float32), got %r", as_dtype(x.array.dtype))
+            else:
+                self._ready()
+                self._tape.watch(x)
+
+    def watched_variables(self) -> tuple[Any, ...]:
+        """The variables that this tape watches, in the order in which it met them."""
+        return self._tape.watched_variables()
+
+    @contextlib.contextmanager
+    def stop_recording(self) -> Iterator[None]:
+        """Record nothing to this tape inside."""
+        if not self._tape.recording:
+            raise RuntimeError("Trying to stop recording a tape which is not recording.")
+        with self._tape.stop_recording():
+            yield
+
+    def reset(self) -> None:
+        """Forget all that was recorded, and go on with an empty tape; raises ValueError outside the context."""
+        if not self._tape.recording:
+            raise ValueError("Tape is not recording.")
+        self._tape.reset()
+
+    # -- derivatives ---------------------------------------------------------------------------------------
+    def gradient(
+        self,
+        target: Any,
+        sources: Any,
+        output_gradients: Any = None,
+        unconnected_gradients: Any = UnconnectedGradients.NONE,
+    ) -> Any:
+        """The gradient of the sum of all target elements for each source, in the structure of `sources`."""
+        self._ready()
+        mode = _mode(unconnected_gradients)
+        if target is None:
+            raise TypeError(
+                "Argument `target` should be a list or nested structure of Tensors, Variables or CompositeTensors to be "
+                "differentiated, but received None."
+            )
+        self._warn_inside("gradient")
+        targets = _inputs(target, "targets")
+        given = [None] * len(targets) if output_gradients is None else nest.flatten(output_gradients)
+        if len(given) != len(targets):
+            raise ValueError(f"output_gradients: expected one for each of {len(targets)} targets, got {len(given)}")
+        ys, gs = [], []
+        for y, g in zip(targets, given, strict=True):
+            if y is None or not is_inexact(y.array.dtype):
+                if y is not None:
+                    _LOG.warning(_NOT_FLOATING, "target", as_dtype(y.array.dtype))
+                continue
+            ys.append(y)
+            gs.append(None if g is None else _seed(y, g))
+        xs = self._sources(sources)
+        gradients = self._tape.gradient(ys, xs, gs, mode)
+        return nest.pack_sequence_as(sources, [found(g) for g in gradients])
+
+    def jacobian(
+        self,
+        target: Any,
+        sources: Any,
+        unconnected_gradients: Any = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:
+        """The Jacobian of a tensor for each source, in the structure of `sources`: target's axes, then the source's."""
+        self._ready()
+        mode = _mode(unconnected_gradients)
+        y = core.standing_for(target)
+        if not isinstance(y, core.Tensor):
+            raise ValueError(f"GradientTape.jacobian: target is a tf.Tensor, got {target!r}")
+        xs = self._sources(sources)
+        at_once = experimental_use_pfor or not y.array.size
+        jacobians = self._tape.jacobian(y, xs, mode) if at_once else self._loop(y, xs, mode)
+        return nest.pack_sequence_as(sources, [found(j) for j in jacobians])
+
+    def batch_jacobian(
+        self,
+        target: Any,
+        source: Any,
+        unconnected_gradients: Any = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:
+        """The Jacobian of each row of the target for the same row of the source, (n, *I) by (n, *J): (n, *I, *J)."""
+        self._ready()
+        _mode(unconnected_gradients)
+        y, x = convert(target), core.standing_for(source)
+        a, b = y.array.shape, x.array.shape
+        if not a or not b or a[:1] != b[:1]:
+            raise ValueError(f"Need first dimension of target shape ({y.shape}) and source shape ({b}) to match.")
+        if experimental_use_pfor:
+            return found(self._tape.batch_jacobian(y, x, "zero"))
+        n, size = a[0], int(np.prod(a[1:], dtype=int))
+        whole = self._loop(y, [x], "zero")[0]
+        rows = S.reshape(S.adopt(whole), (n, size, n, *b[1:]))
+        return S.reshape(S.stack([rows[i, :, i] for i in range(n)]) if n else S.zeros((0, size, *b[1:])), (*a, *b[1:]))
+
+    def _loop(self, y: Any, xs: list[Any], mode: str) -> list[Any]:
+        """The rows of Jacobians one by one."""
+        if not self._persistent:
+            raise RuntimeError(
+                "GradientTape must be created with persistent=True to compute the jacobian with eager execution enabled and "
+                "with experimental_use_pfor set to False."
+            )
+        rows: list[list[Any]] = [[] for _ in xs]
+        for k in range(y.array.size):
+            seed = np.zeros(y.array.size, y.array.dtype)
+            seed[k] = 1
+            for row, g in zip(rows, self._tape.gradient(y, xs, core.tensor(seed.reshape(y.array.shape)), mode), strict=True):
+                row.append(g)
+        return [
+            None if x is None or any(g is None for g in row) else S.reshape(S.stack(row), (*y.array.shape, *x.array.shape))
+            for x, row in zip(xs, rows, strict=True)
+        ]
+
+    def _sources(self, sources: Any) -> list[Any]:
+        leaves = _inputs(sources, "sources")
+        for x in leaves:
+            if x is not None and not is_inexact(x.array.dtype):
+                _LOG.warning(_NOT_FLOATING, "source", as_dtype(x.array.dtype))
+        return leaves
+
+    def _ready(self) -> None:
+        if self._tape.spent and not self._tape.recording:
+            raise RuntimeError(
+                "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians)"
+            )
+
+    def _warn_inside(self, what: str) -> None:
+        if self._persistent and self._tape.recording and not self._warned:
+            self._warned = True
+            _LOG.warning(
+                "Calling GradientTape.%s on a persistent tape inside its context is significantly less efficient than calling "
+                "it outside the context (it causes the gradient ops to be recorded on the tape, leading to increased CPU and "
+                "memory usage). Only call GradientTape.%s inside the context if you actually want to trace the gradient in "
+                "order to compute higher order derivatives.",
+                what,
+                what,
+            )
+
+
+def _seed(y: Any, g: Any) -> Any:
+    """A cotangent in the dtype and shape of its target."""
+    t = convert(g, y.array.dtype, prefer=True) if not isinstance(g, core.Tensor) else convert(g)
+    if t.array.dtype != y.array.dtype:
+        raise InvalidArgumentError(
+            None, None, f"output_gradients: expected a {short(y.array.dtype)} tensor, but it is a {short(t.array.dtype)} tensor"
+        )
+    if t.array.shape != y.array.shape:
+        raise ValueError(f"output_gradients: expected the target's shape {tuple(y.array.shape)}, got shape {tuple(t.array.shape)}")
+    return t
+
+
+class ForwardAccumulator:
+    """A context in which every op also computes the directional derivative of its output."""
+
+    def __init__(self, primals: Any, tangents: Any) -> None:
+        nest.assert_same_structure(primals, tangents)
+        xs = [core.standing_for(x) for x in nest.flatten(primals)]
+        ts = [convert(t, x.array.dtype, prefer=not isinstance(t, core.Tensor)) for x, t in zip(xs, nest.flatten(tangents), strict=True)]
+        self._accumulator = tg.ForwardAccumulator(xs, ts)
+
+    def __enter__(self) -> Self:
+        self._accumulator.__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._accumulator.__exit__(kind, error, trace)
+
+    def jvp(self, primals: Any, unconnected_gradients: Any = UnconnectedGradients.NONE) -> Any:
+        """The tangent of each tensor in a structure; None (or zeros) where it does not depend on the inputs."""
+        mode = _mode(unconnected_gradients)
+        leaves = [core.standing_for(x) for x in nest.flatten(primals)]
+        return nest.pack_sequence_as(primals, [found(t) for t in self._accumulator.jvp(leaves, mode)])
