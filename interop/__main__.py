@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,14 +53,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", metavar="WORD", help="scripts whose name contains this")
     parser.add_argument("--style", choices=FRAMEWORKS, help="only scripts of this style")
     parser.add_argument("--kernels", choices=KERNELS, action="append", help="only these kernels; may be repeated")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="scripts at once; times are rough then [1]")
     parser.add_argument("--verbose", action="store_true", help="print what failing scripts said")
     options = parser.parse_args(arguments)
+    kernels = options.kernels or available()
     rows = []
     print(HEADER)
-    for path in scripts(options.style, options.only):
-        for row in compare_script(path, options.kernels or available(), verbose=options.verbose):
-            rows.append(row)
-            print(line(row), flush=True)
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for found in pool.map(lambda p: compare_script(p, kernels), scripts(options.style, options.only)):
+            for row, error in found:
+                rows.append(row)
+                print(line(row), flush=True)
+                if options.verbose and error:
+                    print(error, file=sys.stderr)
     bad = [r for r in rows if not r.good]
     print(f"\n{len(rows) - len(bad)} of {len(rows)} runs agree with the real framework")
     return 1 if bad or not rows else 0
@@ -76,25 +82,26 @@ def available() -> list[str]:
     return [k for k in KERNELS if k == "numpy" or importlib.util.find_spec(k)]
 
 
-def compare_script(path: Path, kernels: Sequence[str], *, verbose: bool = False) -> list[Row]:
-    """One script under the real framework, then on each kernel set."""
+def compare_script(path: Path, kernels: Sequence[str]) -> list[tuple[Row, str]]:
+    """One script under the real framework, then on each kernel set: rows, each with what went to its standard error."""
     name = f"{path.parent.name}/{path.stem}"
     if importlib.util.find_spec(FRAMEWORKS[path.parent.name]) is None:
-        return [Row(name, k, False, False, None, 0.0, f"{FRAMEWORKS[path.parent.name]} is not installed") for k in kernels]
+        reason = f"{FRAMEWORKS[path.parent.name]} is not installed"
+        return [(Row(name, k, False, False, None, 0.0, reason), "") for k in kernels]
     real = run(path, "real")
     if real.code:
-        return [Row(name, k, False, False, None, 0.0, f"the real framework fails: {last(real.error)}") for k in kernels]
+        reason = f"the real framework fails: {last(real.error)}"
+        return [(Row(name, k, False, False, None, 0.0, reason), real.error) for k in kernels]
     rows = []
     for k in kernels:
         mine = run(path, k)
         if mine.code:
-            rows.append(Row(name, k, False, False, None, 0.0, last(mine.error)))
-            if verbose:
-                print(mine.error, file=sys.stderr)
+            rows.append((Row(name, k, False, False, None, 0.0, last(mine.error)), mine.error))
             continue
         found = compared(real.out, mine.out, TOLERANCE)
         ratio = mine.seconds / real.seconds
-        rows.append(Row(name, k, True, found.numbers, found.gradients, ratio, found.reason or f"{found.largest:.0e}"))
+        row = Row(name, k, True, found.numbers, found.gradients, ratio, found.reason or f"{found.largest:.0e}")
+        rows.append((row, ""))
     return rows
 
 

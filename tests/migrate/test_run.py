@@ -1,0 +1,111 @@
+"""`python -m tapegrad run`: a script of another framework, run on a facade."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from tapegrad.migrate import ScriptError, run_script, style_of
+
+
+@pytest.mark.parametrize(
+    ("source", "styles"),
+    [
+        ("import torch", ("torch",)),
+        ("def f():\n    from torch.nn import functional", ("torch",)),
+        ("import tensorflow as tf", ("tf",)),
+        ("from tensorflow.keras import layers", ("tf",)),
+        ("import torch, tensorflow", ("torch", "tf")),
+        ("import numpy", ()),
+        ("from .torch import x", ()),
+        ("import torchvision", ()),
+    ],
+)
+def test_the_style_is_what_the_script_imports(source, styles):
+    assert style_of(source) == styles
+
+
+def run(tmp_path, source, *arguments):
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent(source))
+    return subprocess.run(
+        [sys.executable, "-m", "tapegrad", "run", *arguments[:0], str(script), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_imports_give_the_facade_and_the_script_is_the_main_program(tmp_path):
+    done = run(
+        tmp_path,
+        """
+        import sys
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+        from torch.optim import SGD
+        print(torch.__name__, F.__name__, nn.Linear.__module__.partition(".")[0], SGD.__module__.partition(".")[0])
+        print(__name__, sys.argv[1:], F is torch.nn.functional, sys.modules["torch"] is torch)
+        x = torch.tensor(3.0, requires_grad=True)
+        (x * x).backward()
+        print(x.grad.item())
+        """,
+        "a",
+        "--flag",
+    )
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "tapegrad.torch tapegrad.torch.nn.functional tapegrad tapegrad",
+        "__main__ ['a', '--flag'] True True",
+        "6.0",
+    ]
+
+
+def test_a_traceback_shows_the_script_alone(tmp_path):
+    done = run(tmp_path, "import torch\ndef f():\n    raise ValueError('mine')\nf()\n")
+    assert done.returncode == 1
+    lines = done.stderr.splitlines()
+    assert lines[0] == "Traceback (most recent call last):"
+    assert 'script.py", line 4' in lines[1]
+    assert lines[-1] == "ValueError: mine"
+    assert "migrate" not in done.stderr
+
+
+def test_exit_codes_are_the_scripts(tmp_path):
+    assert run(tmp_path, "import torch\nraise SystemExit(3)\n").returncode == 3
+    failed = run(tmp_path, "import torch\nraise SystemExit('no')\n")
+    assert (failed.returncode, failed.stderr) == (1, "no\n")
+
+
+def test_a_missing_name_says_who_lacks_it_and_what_is_near(tmp_path):
+    done = run(tmp_path, "import torch\ntorch.linspce\n")
+    assert done.returncode == 1
+    assert "linspace" in done.stderr
+    assert "tapegrad" in done.stderr
+    done = run(tmp_path, "import torch.nn.functionl\n")
+    assert "functional" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("import numpy", "imports none of torch"), ("import torch\nx = (", "line 2"), (None, "No such file")],
+)
+def test_what_cannot_be_run_is_refused(tmp_path, text, message):
+    script = tmp_path / "s.py"
+    if text is not None:
+        script.write_text(text)
+    with pytest.raises(ScriptError, match=message):
+        run_script(script)
+
+
+def test_afterwards_all_is_as_it_was(tmp_path):
+    script = tmp_path / "s.py"
+    script.write_text("import torch\nimport sys\nsys.argv.append('x')\n")
+    before = dict(sys.modules), list(sys.path), list(sys.argv), list(sys.meta_path)
+    assert run_script(script) == 0
+    left = {n for n in sys.modules.keys() - before[0].keys() if n.partition(".")[0] in ("torch", "tensorflow")}
+    assert left == set()
+    assert (sys.path, sys.argv, sys.meta_path) == before[1:]
