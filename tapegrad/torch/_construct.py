@@ -1,0 +1,167 @@
+"""Tensors from data: `tensor` copies, `as_tensor` and `from_numpy` share memory."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from tapegrad.core.recorder import watch
+from tapegrad.core.tensor import Tensor as Core
+from tapegrad.torch._devices import check_device
+from tapegrad.torch._dtypes import DEFAULT, default_of, dtype, numpy_of
+from tapegrad.torch._recorder import ALONE, own
+from tapegrad.torch._tensor import Tensor, adopt, wrap
+
+_NUMBERS = frozenset([bool, int, float, complex])
+
+
+def track(x: Any) -> Any:
+    """Let a tensor be a leaf that requires a gradient."""
+    kind = x.array.dtype.kind
+    if kind not in "fcV":
+        raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+    if own(x.node) is None:
+        node = watch(x, ALONE)
+        _remember(node, x)
+    return x
+
+
+def _remember(node: Any, x: Any) -> None:
+    import weakref
+
+    if node.p is None or own(node) is node:
+        node.s = weakref.ref(x)
+
+
+def tensor(
+    data: Any, *, dtype: dtype | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Any:
+    """A tensor of a copy of these values, without history."""
+    check_device(device)
+    if isinstance(data, Core):
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+            UserWarning,
+            stacklevel=2,
+        )
+    x = wrap(raw_from(data, None if dtype is None else numpy_of(dtype), copy=True))
+    return requiring(x) if requires_grad else x
+
+
+def requiring(x: Any) -> Any:
+    """The same as a leaf, refused where the dtype has no derivative."""
+    if x.array.dtype.kind not in "fcV":
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return track(x)
+
+
+def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Any:
+    """A tensor of these values, which shares their memory where it can; a tensor is given back as it is."""
+    check_device(device)
+    wanted = None if dtype is None else numpy_of(dtype)
+    if isinstance(data, Tensor):
+        return data if wanted is None or data.array.dtype == wanted else _cast(data, wanted)
+    if isinstance(data, Core):
+        return adopt(data) if type(data) is Core else wrap(*data.read())
+    if isinstance(data, np.ndarray) and (wanted is None or data.dtype == wanted):
+        return from_numpy(data)
+    return wrap(raw_from(data, wanted, copy=False))
+
+
+def _cast(x: Any, wanted: Any) -> Any:
+    from tapegrad.torch._tensor import STYLE
+
+    return STYLE.astype(x, wanted)
+
+
+def from_numpy(array: Any, /) -> Any:
+    """A tensor on the memory of a NumPy array."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    _check_array(array)
+    if any(s < 0 for s in array.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
+            "supported. (You can probably work around this by making a copy of your array  with array.copy().) "
+        )
+    from tapegrad.torch._exposed import expose
+
+    x = wrap(np.asarray(array).view())
+    return expose(x, True)
+
+
+def _check_array(array: Any) -> None:
+    if array.dtype.kind not in "biufc" and array.dtype.name != "bfloat16":
+        raise TypeError(
+            f"can't convert np.ndarray of type {array.dtype.type.__module__}.{array.dtype.type.__name__}. The only supported "
+            "types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, "
+            "uint8, and bool."
+        )
+    if not array.dtype.isnative:
+        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte "
+                         "orders is currently not supported.")  # fmt: skip
+
+
+def raw_from(data: Any, wanted: Any, *, copy: bool) -> Any:
+    """A raw array of a tensor, an array, a number or nested sequences of them."""
+    kind = type(data)
+    if kind in _NUMBERS:
+        return (default_of(kind) if wanted is None else wanted).type(data) if kind is not complex else _complex(data, wanted)
+    if isinstance(data, Core):
+        data = data.read()[0]
+    if isinstance(data, np.generic):
+        _check_array(np.asarray(data))
+        return data if wanted is None or data.dtype == wanted else data.astype(wanted)
+    if isinstance(data, np.ndarray):
+        _check_array(data)
+        found = np.array(data, dtype=wanted, order="C") if copy else np.asarray(data, dtype=wanted)
+        return found[()] if found.ndim == 0 else found
+    if isinstance(data, str | bytes) or data is None:
+        raise TypeError(f"new(): invalid data type '{kind.__name__}'" if isinstance(data, str) else
+                        "Could not infer dtype of NoneType")  # fmt: skip
+    if hasattr(data, "__array__") or hasattr(data, "__array_interface__"):
+        return raw_from(np.asarray(data), wanted, copy=copy)
+    return _nested(data, wanted)
+
+
+def _complex(data: complex, wanted: Any) -> Any:
+    return (default_of(complex) if wanted is None else wanted).type(data)
+
+
+def _nested(data: Any, wanted: Any) -> Any:
+    plain, weak = _plain(data)
+    try:
+        found = np.array(plain)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ValueError(f"expected sequences of equal length at every level: {error}") from error
+    if found.dtype.kind not in "biufc":
+        if found.dtype.kind == "O":
+            raise TypeError("expected numbers or sequences of them; too many dimensions or unequal lengths")
+        raise TypeError(f"new(): invalid data type '{found.dtype}'")
+    if wanted is None and weak and found.dtype.kind in "fc":
+        wanted = DEFAULT[0].numpy if found.dtype.kind == "f" else DEFAULT[0].to_complex().numpy
+    if wanted is None and not found.size:
+        wanted = DEFAULT[0].numpy
+    if wanted is not None and found.dtype != wanted:
+        found = found.astype(wanted)
+    return found[()] if found.ndim == 0 else found
+
+
+def _plain(data: Any) -> tuple[Any, bool]:
+    """Nested lists with tensors as arrays, and whether all their floats are Python's."""
+    if isinstance(data, Core):
+        return np.asarray(data.read()[0]), False
+    if isinstance(data, np.ndarray | np.generic):
+        return data, False
+    if isinstance(data, list | tuple) or hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(
+        data, str | dict
+    ):
+        pairs = [_plain(v) for v in data]
+        return [p for p, _ in pairs], all(w for _, w in pairs)
+    if data is None or not hasattr(data, "__float__") and not isinstance(data, complex):
+        raise TypeError(f"must be real number, not {type(data).__name__}" if data is not None else
+                        "must be real number, not NoneType")  # fmt: skip
+    return data, True

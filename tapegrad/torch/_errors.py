@@ -1,0 +1,77 @@
+"""Errors as PyTorch's: their types, and the part of the text that scripts match on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.errors import BoundsError, NotDifferentiable, SpentError, TapegradError
+from tapegrad.registry import call
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SPENT = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
+    "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if "
+    "you need to backward through the graph a second time or if you need to access saved tensors after calling backward."
+)
+
+
+def broadcast_text(a: Sequence[int], b: Sequence[int]) -> str | None:
+    """What PyTorch says of two shapes that do not broadcast; None if they do."""
+    n = max(len(a), len(b))
+    pa, pb = (1,) * (n - len(a)) + tuple(a), (1,) * (n - len(b)) + tuple(b)
+    for i in range(n - 1, -1, -1):
+        if pa[i] != pb[i] and 1 not in (pa[i], pb[i]):
+            return (
+                f"The size of tensor a ({pa[i]}) must match the size of tensor b ({pb[i]}) at non-singleton dimension {i}"
+            )
+    return None
+
+
+def _matmul_text(raws: Sequence[Any]) -> str:
+    a, b = (tuple(r.shape) for r in raws[:2])
+    if len(a) == 1 and len(b) == 1:
+        return f"inconsistent tensor size, expected tensor {list(a)} and src {list(b)} to have the same number of elements"
+    if len(a) == 2 and len(b) == 1:
+        return f"size mismatch, got input ({a[0]}), mat ({a[0]}x{a[1]}), vec ({b[0]})"
+    rows = 1
+    for n in a[:-1]:
+        rows *= n
+    if len(a) > 2 and len(b) > 2:
+        return f"Expected size for first two dimensions of batch2 tensor to be: {[a[0], a[-1]]} but got: {[b[0], b[-2]]}."
+    right = b if len(b) > 1 else (*b, 1)
+    return f"mat1 and mat2 shapes cannot be multiplied ({rows}x{a[-1]} and {right[-2]}x{right[-1]})"
+
+
+def failed(op: Any, error: Exception, raws: Sequence[Any]) -> Exception:
+    """What is raised for an error inside an op."""
+    if isinstance(error, ZeroDivisionError):
+        return RuntimeError("ZeroDivisionError")
+    made = call.failed(op, error, raws)
+    if not isinstance(made, TapegradError):
+        return made
+    shapes = [tuple(r.shape) for r in raws if hasattr(r, "shape")]
+    if op.pointwise and len(shapes) == 2 and isinstance(made, ValueError):
+        text = broadcast_text(*shapes)
+        if text is not None:
+            return RuntimeError(text)
+    if op.name == "matmul" and len(shapes) == 2 and isinstance(made, ValueError):
+        return RuntimeError(_matmul_text(raws))
+    return translated(made)
+
+
+def translated(error: Exception) -> Exception:
+    """An error of tapegrad's as the builtin that PyTorch would raise, with the same text."""
+    if isinstance(error, SpentError):
+        return RuntimeError(SPENT)
+    if isinstance(error, NotDifferentiable):
+        return NotImplementedError(str(error))
+    if isinstance(error, BoundsError):
+        text = str(error)
+        if "axis" in text:
+            text = f"Dimension out of range: {text}"
+        return IndexError(text)
+    if isinstance(error, RuntimeError | TypeError | IndexError) or not isinstance(error, TapegradError):
+        return error
+    return RuntimeError(str(error))

@@ -1,0 +1,74 @@
+"""Memory that NumPy's arrays share with tensors: anybody may write to it without a word.
+
+A tensor on such memory is read as a copy while a graph is being recorded, so that what the graph saves is its own: a write
+through the alias cannot change a gradient.  Once the array that was handed out is gone, the tensor is an ordinary one again.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+from tapegrad.core.recorder import EMPTY, state
+from tapegrad.torch._tensor import Tensor
+from tapegrad.torch._views import Stale, give_memory, store_of
+
+
+class Exposed(Tensor):
+    """A tensor whose memory a NumPy array shares."""
+
+    __slots__ = ()
+
+    def read(self) -> tuple[Any, Any]:
+        where = self._store.exposed
+        if where is not True and (where is None or where() is None):
+            self.__class__ = Tensor
+            return self.array, self.node
+        raw = self.array
+        if state.active is EMPTY or type(raw) is not np.ndarray or not raw.ndim:
+            return (raw if state.active is EMPTY else np.array(raw)[()]), self.node
+        return raw.copy(), self.node
+
+
+Exposed.__name__ = Exposed.__qualname__ = "Tensor"
+
+
+def expose(x: Any, where: Any) -> Any:
+    """Let a tensor and its views know that an array shares their memory."""
+    store = store_of(x)
+    store.shared = True
+    store.exposed = where
+    for t in [x, *(r() for r in store.fresh)]:
+        if t is not None and type(t) is Tensor:
+            t.__class__ = Exposed
+    return x
+
+
+class _Memory:
+    """The memory of a tensor for an array that is handed out: it keeps the arrays made from that apart from the tensor's."""
+
+    __slots__ = ("__array_interface__", "raw")
+
+    def __init__(self, raw: Any) -> None:
+        self.raw = raw
+        self.__array_interface__ = raw.__array_interface__
+
+
+def handed_out(x: Any) -> Any:
+    """A NumPy array on the memory of a tensor."""
+    if type(x) is Stale:
+        x.read()
+    give_memory(x)
+    raw = x.array
+    if type(raw) is not np.ndarray:
+        return np.asarray(raw)
+    if raw.dtype.kind == "V" or not raw.size:
+        return raw
+    found = np.asarray(_Memory(raw))
+    if type(x) is not Exposed or store_of(x).exposed is not True:
+        expose(x, weakref.ref(found))
+    return found
+
+

@@ -1,0 +1,233 @@
+"""`x[index]` and `x[index] = value`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.core.node import tick
+from tapegrad.core.tensor import Tensor as Core
+from tapegrad.torch import _inplace
+from tapegrad.torch._dtypes import default_of
+from tapegrad.torch._recorder import is_enabled
+from tapegrad.torch._storage import wrote
+from tapegrad.torch._tensor import STYLE, wrap
+from tapegrad.torch._views import spoil, store_of, take, view_of
+
+
+def getitem(x: Any, key: Any) -> Any:
+    """What an index picks: a view for integers, slices, None and `...`; a copy for tensors and lists."""
+    index, basic = plain(x, key)
+    if basic:
+        if index == ():
+            return take(x, _same)
+        return take(x, _picker(index))
+    first, rest = _apart(x, index)
+    return STYLE.getitem(x if first is None else STYLE.getitem(x, first), rest)
+
+
+def _same(t: Any) -> Any:
+    return wrap(t.array, t.node) if t.node is None else STYLE.reshape(t, t.array.shape)
+
+
+def _picker(index: Any) -> Any:
+    def run(t: Any) -> Any:
+        y = STYLE.getitem(t, index)
+        if isinstance(y.array, np.generic):  # NumPy's number is no view
+            whole = index if type(index) is tuple else (index,)
+            y.array = t.array[whole if Ellipsis in whole else (*whole, Ellipsis)]
+        return y
+
+    return run
+
+
+def setitem(x: Any, key: Any, value: Any) -> None:
+    """Write what an index picks."""
+    index, basic = plain(x, key)
+    _inplace.check(x, as_view=basic)
+    v = _value(x, value)
+    before = tick()
+    raw = x.array
+    if type(raw) is np.ndarray and view_of(x) is None and not (is_enabled() and (x.node is not None or v.node is not None)):
+        store = store_of(x)
+        if not raw.flags.writeable:
+            raw = x.array = raw.copy()
+        _store(x, raw, index, v.array)
+        wrote(store, raw)
+        if store.fresh:
+            spoil(store, x, False)
+        return
+    first, rest = (None, index) if basic else _apart(x, index)
+    given = wrap(raw, x.node)
+    if first is None:
+        y = STYLE.put(given, _squeezed(x, rest, v), rest)
+    else:
+        part = STYLE.getitem(given, first)
+        y = STYLE.put(given, STYLE.put(part, v, rest), first)
+    _inplace.commit(x, y, before)
+
+
+def _squeezed(x: Any, index: Any, v: Any) -> Any:
+    """Leading axes of length 1 that the place does not have are dropped."""
+    return v
+
+
+def _store(x: Any, raw: Any, index: Any, value: Any) -> None:
+    first, rest = _apart(x, index)
+    try:
+        if first is None:
+            raw[rest] = value
+        else:
+            part = raw[first]
+            part[rest] = value
+    except ValueError as error:
+        place = raw[index].shape
+        while np.ndim(value) > len(place) and value.shape[0] == 1:
+            value = value[0]
+            if np.ndim(value) == len(place):
+                raw[index] = value
+                return
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(np.shape(value))} cannot be broadcast to indexing result of shape "
+            f"{list(place)}"
+        ) from error
+
+
+def _value(x: Any, value: Any) -> Any:
+    want = x.array.dtype
+    if isinstance(value, Core):
+        raw, node = value.read()
+        if raw.dtype == want:
+            return wrap(raw, node)
+        return STYLE.astype(wrap(raw, node), want)
+    if type(value) in (int, float, bool, complex):
+        if type(value) is complex and want.kind != "c":
+            raise RuntimeError("value cannot be converted to type float without overflow")
+        return wrap(np.asarray(value, default_of(type(value))).astype(want)[()])
+    return wrap(np.asarray(value).astype(want))
+
+
+# -- indices -----------------------------------------------------------------------------------------
+def plain(x: Any, key: Any) -> tuple[Any, bool]:
+    """An index in NumPy's terms, checked, and whether it is basic."""
+    kind = type(key)
+    shape = x.array.shape
+    if kind is int:
+        if not shape:
+            raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+                             "convert a 0-dim tensor to a number")  # fmt: skip
+        if not -shape[0] <= key < shape[0]:
+            raise IndexError(f"index {key} is out of bounds for dimension 0 with size {shape[0]}")
+        return key, True
+    items = key if kind is tuple else (key,)
+    if kind is list:
+        items = tuple(key) if _is_old_tuple(key) else (key,)
+    made = tuple(_item(k) for k in items)
+    basic = all(type(k) in (int, slice) or k is None or k is Ellipsis for k in made)
+    _check(x, made, shape)
+    return (made if len(made) != 1 else made[0]), basic
+
+
+def _is_old_tuple(key: list[Any]) -> bool:
+    """A list with slices or the like in it means a tuple, as NumPy had it once."""
+    return any(type(k) is slice or k is None or k is Ellipsis for k in key)
+
+
+def _item(k: Any) -> Any:
+    kind = type(k)
+    if kind is int or k is None or k is Ellipsis:
+        return k
+    if kind is slice:
+        if k.step is not None and int(k.step) <= 0:
+            raise ValueError("step must be greater than zero")
+        if any(v is not None and type(v) is not int for v in (k.start, k.stop, k.step)):
+            return slice(*(None if v is None else int(v) for v in (k.start, k.stop, k.step)))
+        return k
+    if isinstance(k, Core):
+        raw = k.read()[0]
+        if raw.dtype.kind in "iu" and raw.dtype != np.uint8:
+            if raw.shape == () and isinstance(raw, np.ndarray | np.generic):
+                return int(raw)
+            return raw.copy() if is_enabled() and isinstance(raw, np.ndarray) else raw
+        if raw.dtype.kind == "b":
+            return raw.copy() if isinstance(raw, np.ndarray) else raw
+        if raw.dtype == np.uint8:
+            return raw.astype(np.bool_)
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    if isinstance(k, np.integer):
+        return int(k)
+    if isinstance(k, np.ndarray):
+        return k.astype(np.bool_) if k.dtype == np.uint8 else k
+    if isinstance(k, list | tuple | range):
+        items = [_item(v) for v in k]
+        found = np.asarray(items, dtype=None if items else np.intp)
+        if found.dtype.kind not in "iub":
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        return found
+    if kind is bool:
+        return k
+    if hasattr(k, "__index__"):
+        return k.__index__()
+    raise TypeError(
+        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+        f"{kind.__name__})"
+    )
+
+
+def _axes(k: Any) -> int:
+    """How many axes of the tensor an item stands for."""
+    if k is None or k is Ellipsis or type(k) is bool or isinstance(k, np.bool_):
+        return 0
+    return k.ndim if isinstance(k, np.ndarray) and k.dtype.kind == "b" else 1
+
+
+def _check(x: Any, items: tuple[Any, ...], shape: tuple[int, ...]) -> None:
+    used = sum(map(_axes, items))
+    if used > len(shape):
+        raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
+    at = 0
+    for k in items:
+        if k is Ellipsis:
+            at += len(shape) - used
+            continue
+        if type(k) is int and not -shape[at] <= k < shape[at]:
+            raise IndexError(f"index {k} is out of bounds for dimension {at} with size {shape[at]}")
+        if isinstance(k, np.ndarray):
+            _check_array(k, shape, at)
+        at += _axes(k)
+
+
+def _check_array(k: Any, shape: tuple[int, ...], at: int) -> None:
+    if k.dtype.kind == "b":
+        for i, n in enumerate(k.shape):
+            if n != shape[at + i]:
+                raise IndexError(
+                    f"The shape of the mask {list(k.shape)} at index {i} does not match the shape of the indexed tensor "
+                    f"{list(shape)} at index {at + i}"
+                )
+    elif k.size and (k.min() < -shape[at] or k.max() >= shape[at]):
+        bad = int(k.min()) if k.min() < -shape[at] else int(k.max())
+        raise IndexError(f"index {bad} is out of bounds for dimension {at} with size {shape[at]}")
+
+
+def _apart(x: Any, index: Any) -> tuple[Any, Any]:
+    """An index that mixes integers and arrays, as two: PyTorch takes integers first, NumPy puts their axes elsewhere."""
+    items = index if type(index) is tuple else (index,)
+    if not any(type(k) is int for k in items) or all(type(k) in (int, slice) or k is None or k is Ellipsis for k in items):
+        return None, index
+    used = sum(map(_axes, items))
+    whole: list[Any] = []
+    for k in items:
+        whole += [slice(None)] * (len(x.array.shape) - used) if k is Ellipsis else [k]
+    first: list[Any] = []
+    rest: list[Any] = []
+    for k in whole:
+        if type(k) in (int, slice) or k is None:
+            first.append(k)
+            if type(k) is not int:
+                rest.append(slice(None))
+        else:
+            first += [slice(None)] * _axes(k)
+            rest.append(k)
+    return tuple(first), tuple(rest)

@@ -1,0 +1,204 @@
+"""Writing into tensors: a new value is computed by recorded ops, and the tensor's memory, history and version follow.
+
+Where nothing else uses the memory of a tensor, it just takes over the memory of the new value; otherwise the values are
+copied to where all can see them.  A graph that has saved the old values raises when it is swept, as PyTorch's does.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.core.node import tick
+from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
+from tapegrad.torch._promotion import _CATEGORY
+from tapegrad.torch._recorder import is_enabled, is_leaf_node, own
+from tapegrad.torch._storage import LAST, WRITTEN, Storage, owner, replaced, wrote
+from tapegrad.torch._tensor import STYLE, wrap
+from tapegrad.torch._views import View, put_back, spoil, store_of, view_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_VIEW_OF_LEAF = "a view of a leaf Variable that requires grad is being used in an in-place operation."
+
+
+def check(x: Any, *, as_view: bool = False) -> None:
+    """Refuse to write where a graph forbids it."""
+    raw = x.array
+    if type(raw) is np.ndarray and raw.size > 1 and 0 in raw.strides:
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+    if not is_enabled():
+        return
+    node = own(x.node)
+    info = view_of(x)
+    if info is not None and not info.cut:
+        _check_view(x, info, node)
+    elif node is not None and is_leaf_node(node):
+        raise RuntimeError(
+            _VIEW_OF_LEAF if as_view else "a leaf Variable that requires grad is being used in an in-place operation."
+        )
+
+
+def _check_view(x: Any, info: View, node: Any) -> None:
+    base = own(info.base.node)
+    if base is None and node is None:
+        return
+    if base is not None and is_leaf_node(base):
+        raise RuntimeError(_VIEW_OF_LEAF)
+    if info.several is not None:
+        raise RuntimeError(
+            f"Output 0 of {info.several} is a view and is being modified inplace. This view is the output of a function that "
+            "returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace "
+            "the inplace operation by an out-of-place one."
+        )
+    if info.untracked:
+        raise RuntimeError(
+            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case "
+            "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
+            "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the "
+            "inplace to be tracked)."
+        )
+
+
+def in_place(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
+    """The method that computes `function(self, ...)` and leaves the result in `self`."""
+
+    @functools.wraps(function)
+    def method(self: Any, *args: Any, **words: Any) -> Any:
+        return update(self, function, *args, **words)
+
+    method.__name__ = method.__qualname__ = name or f"{function.__name__}_"
+    return method
+
+
+def update(x: Any, function: Callable[..., Any], *args: Any, **words: Any) -> Any:
+    """Let `x` have the value of `function(x, *args, **words)`."""
+    check(x)
+    before = tick()
+    given = x
+    if _is_shared(x) and is_enabled() and type(x.array) is np.ndarray:
+        given = wrap(x.array.copy(), x.node)  # what the op saves of it has to survive the write
+    y = function(given, *args, **words)
+    commit(x, fitting(x, y), before)
+    return x
+
+
+def fitting(x: Any, y: Any) -> Any:
+    """A result in the dtype of `x`; refused where shape or category differ."""
+    if y.array.shape != x.array.shape:
+        raise RuntimeError(
+            f"output with shape {list(x.array.shape)} doesn't match the broadcast shape {list(y.array.shape)}"
+        )
+    have, want = y.array.dtype, x.array.dtype
+    if have == want:
+        return y
+    if _CATEGORY[have.kind] > _CATEGORY[want.kind]:
+        a, b = SCALAR_TYPES[dtype_of(have)], SCALAR_TYPES[dtype_of(want)]
+        raise RuntimeError(f"result type {a} can't be cast to the desired output type {b}")
+    return STYLE.astype(y, want)
+
+
+def _is_shared(x: Any) -> bool:
+    """Whether a write has to go to the memory that a tensor has now."""
+    try:
+        shared: bool = x._store.shared
+    except AttributeError:
+        return False
+    return shared
+
+
+def commit(x: Any, y: Any, before: int, *, counted: bool = True) -> None:
+    """Let `x` be what `y` is, whose value was computed since the sequence number `before`."""
+    store = store_of(x)
+    raw, made = x.array, y.array
+    info = view_of(x)
+    if info is not None and not info.cut:
+        _commit_view(x, y, info, store)
+        return
+    history = is_enabled() and (y.node is not None or x.node is not None)
+    if type(raw) is np.ndarray and type(made) in _OF_NUMPY and _is_shared(x):
+        np.copyto(raw, made)
+        wrote(store, raw, counted=counted)
+        if y.node is not None:
+            _keep_output(y.node, made, raw)
+    else:
+        _take_over(x, raw, made, before, store, counted)
+    if history or not _is_ours(x.node):
+        x.node = y.node
+    if store.fresh:
+        spoil(store, x, history)
+
+
+_OF_NUMPY = frozenset([np.ndarray, *np.sctypeDict.values()])
+
+
+def _is_ours(node: Any) -> bool:
+    return node is not None and own(node) is not None
+
+
+def _take_over(x: Any, raw: Any, made: Any, before: int, store: Storage, counted: bool) -> None:
+    """Nobody else uses the memory of `x`: it gets that of the new value."""
+    if type(made) is np.ndarray and (made.base is not None or made is raw):
+        made = made.copy()
+    x.array = made
+    if type(raw) is not np.ndarray:
+        if x.node is not None and counted:
+            replaced(store, raw)
+        else:
+            store.version += counted
+        return
+    wrote(store, raw, counted=counted)
+    log = WRITTEN.pop(id(owner(raw)))
+    log.seqs[-1] = LAST[0] = before  # what the op itself has saved is not touched
+    keys = [owner(raw)] + ([made] if type(made) is np.ndarray else [])
+    for memory in keys:
+        _log_as(memory, log.seqs, store)
+
+
+def _log_as(memory: Any, seqs: list[int], store: Storage) -> None:
+    wrote(store, memory)
+    store.version -= 1
+    WRITTEN[id(memory)].seqs[:] = seqs
+
+
+def _keep_output(node: Any, made: Any, raw: Any) -> None:
+    """An op that saves its output has saved what is now in `raw`: writes to come are noticed there."""
+    found = False
+    for field in ("s", "t"):
+        value = getattr(node, field)
+        if value is made:
+            setattr(node, field, raw)
+            found = True
+        elif type(value) is tuple and any(v is made for v in value):
+            setattr(node, field, tuple(raw if v is made else v for v in value))
+            found = True
+    if found:
+        node.seq = tick()
+
+
+def _commit_view(x: Any, y: Any, info: View, store: Storage) -> None:
+    base = info.base
+    raw, made = x.array, y.array
+    history = is_enabled() and (y.node is not None or base.node is not None)
+    whole = put_back(info, y) if history or type(raw) is not np.ndarray else None
+    if type(raw) is np.ndarray and type(made) in _OF_NUMPY:
+        np.copyto(raw, made)
+        wrote(store, raw)
+        if y.node is not None:
+            _keep_output(y.node, made, raw)
+    else:
+        assert whole is not None
+        x.array = made
+        base.array = whole.array
+        wrote(store, raw)
+    if history:
+        assert whole is not None
+        base.node = whole.node
+        x.node = y.node
+    spoil(store, x, history)

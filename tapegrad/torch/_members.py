@@ -1,0 +1,467 @@
+"""What every tensor can do: operators, indexing, conversion to Python and NumPy, and its place in autograd."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from tapegrad.core.recorder import group
+from tapegrad.core.tensor import Tensor as Core
+from tapegrad.torch import _indexing, _inplace, _shapes
+from tapegrad.torch._construct import track
+from tapegrad.torch._devices import CPU
+from tapegrad.torch._dtypes import numpy_of
+from tapegrad.torch._exposed import handed_out
+from tapegrad.torch._modes import INFERENCE
+from tapegrad.torch._recorder import IMPLICIT, is_leaf_node, own
+from tapegrad.torch._storage import Storage
+from tapegrad.torch._tensor import STYLE, Tensor, auto_of, wrap
+from tapegrad.torch._text import text
+from tapegrad.torch._views import alias, give_memory, store_of, take, view_of
+
+_NUMBERS = (int, float, complex, bool, np.number, np.bool_, np.ndarray)
+
+
+# -- operators ---------------------------------------------------------------------------------------
+def _operator(name: str) -> Any:
+    entry = getattr(STYLE, name)
+
+    def forward(self: Any, other: Any) -> Any:
+        if isinstance(other, Core | _NUMBERS):
+            return entry(self, other)
+        return NotImplemented
+
+    return forward
+
+
+def _reflected(name: str) -> Any:
+    entry = getattr(STYLE, name)
+
+    def reflected(self: Any, other: Any) -> Any:
+        if isinstance(other, Core | _NUMBERS):
+            return entry(other, self)
+        return NotImplemented
+
+    return reflected
+
+
+def _in_place_operator(entry: Any) -> Any:
+    def augmented(self: Any, other: Any) -> Any:
+        return _inplace.update(self, entry, other)
+
+    return augmented
+
+
+def _divide_floor(x: Any, y: Any) -> Any:
+    divisor = y.array if isinstance(y, Core) else y
+    whole = getattr(divisor, "dtype", np.asarray(divisor).dtype).kind in "biu"
+    dividend = x.array if isinstance(x, Core) else x
+    if whole and np.asarray(dividend).dtype.kind in "biu" and not np.all(divisor):
+        raise RuntimeError("ZeroDivisionError")
+    return STYLE.floor_divide(x, y)
+
+
+def _equality(name: str) -> Any:
+    entry = getattr(STYLE, name)
+
+    def compare(self: Any, other: Any) -> Any:
+        if isinstance(other, Core | _NUMBERS):
+            return entry(self, other)
+        return NotImplemented
+
+    return compare
+
+
+def contains(self: Any, element: Any) -> bool:
+    """Whether some element equals this."""
+    if isinstance(element, Core | int | float | complex | np.number):
+        return bool(np.any(np.asarray((self == element).array)))
+    raise RuntimeError(
+        f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+    )
+
+
+# -- to Python and NumPy -----------------------------------------------------------------------------
+def only(x: Any) -> Any:
+    """The one element, as a number of NumPy's."""
+    raw, _ = x.read()
+    if getattr(raw, "bare", None) is None and type(raw) is not np.ndarray and not isinstance(raw, np.generic):
+        raise RuntimeError(
+            "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please "
+            "try to rewrite what you're doing with other operations."
+        )
+    found = np.asarray(getattr(raw, "bare", raw))
+    if found.size != 1:
+        raise RuntimeError(f"a Tensor with {found.size} elements cannot be converted to Scalar")
+    return found.reshape(())[()]
+
+
+def item(self: Any) -> Any:
+    """The one element as a Python number."""
+    found = only(self)
+    return float(found) if found.dtype.kind == "V" else found.item()
+
+
+def truth(self: Any) -> bool:
+    """Whether the one element is not zero."""
+    raw, _ = self.read()
+    if getattr(raw, "bare", None) is None and type(raw) is not np.ndarray and not isinstance(raw, np.generic):
+        raise RuntimeError(
+            "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
+            "please shout over at https://github.com/pytorch/functorch/issues/257 ."
+        )
+    found = np.asarray(getattr(raw, "bare", raw))
+    if found.size > 1:
+        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+    if not found.size:
+        raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+    return bool(found.reshape(())[()])
+
+
+def numpy(self: Any, *, force: bool = False) -> Any:
+    """An array on the memory of the tensor, which must not require a gradient unless `force`."""
+    if own(self.node) is not None and not force:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    return handed_out(self)
+
+
+def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
+    found = numpy(self)
+    return np.array(found, dtype=dtype, copy=copy) if dtype is not None or copy else found
+
+
+def tolist(self: Any) -> Any:
+    """Nested lists of Python numbers."""
+    raw = np.asarray(self.read()[0])
+    return raw.astype(np.float32).tolist() if raw.dtype.kind == "V" else raw.tolist()
+
+
+def _index(self: Any) -> int:
+    found = only(self)
+    if found.dtype.kind not in "iub":
+        raise TypeError("only integer tensors of a single element can be converted to an index")
+    return int(found)
+
+
+def _formatted(self: Any, spec: str) -> str:
+    if self.array.shape == () and spec:
+        return format(item(self), spec)
+    return object.__format__(self, spec) if spec else text(self)
+
+
+def _length(self: Any) -> int:
+    shape = self.array.shape
+    if not shape:
+        raise TypeError("len() of a 0-d tensor")
+    return int(shape[0])
+
+
+def _iterate(self: Any) -> Any:
+    if not self.array.shape:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(_shapes.unbind(self, 0))
+
+
+# -- autograd ----------------------------------------------------------------------------------------
+def _requires_grad(self: Any) -> bool:
+    node = self.node
+    return node is not None and own(node) is not None
+
+
+def _set_requires_grad(self: Any, value: bool) -> None:
+    if value:
+        if type(self).__name__ == "Inference" and not INFERENCE.on:
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        track(self)
+        return
+    node = own(self.node)
+    if node is None:
+        return
+    if not is_leaf_node(node):
+        raise RuntimeError(
+            "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
+            "doesn't require differentiation use var_no_grad = var.detach()."
+        )
+    self.node = _without(self.node)
+
+
+def _without(node: Any) -> Any:
+    """The node of a watched value as all others know it but the implicit recorder."""
+    from tapegrad.core.node import WATCH, make_node
+
+    while node is not None and node.owners.recorders <= {IMPLICIT}:
+        node = node.p
+    if node is None or IMPLICIT not in node.owners.recorders:
+        return node
+    return make_node(WATCH, None, None, None, None, group(node.owners.recorders - {IMPLICIT}))
+
+
+def requires_grad_(self: Any, requires_grad: bool = True) -> Any:
+    """Let autograd follow what is computed from this tensor from now on, or not."""
+    _set_requires_grad(self, requires_grad)
+    return self
+
+
+def _is_leaf(self: Any) -> bool:
+    node = own(self.node)
+    return node is None or is_leaf_node(node)
+
+
+def _get_grad(self: Any) -> Any:
+    auto = getattr(self, "_auto", None)
+    found = None if auto is None else auto.grad
+    if found is None and not (auto is not None and auto.retains) and not _is_leaf(self):
+        warnings.warn(
+            "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
+            "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() "
+            "on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return found
+
+
+def _set_grad(self: Any, value: Any) -> None:
+    if value is None:
+        auto = getattr(self, "_auto", None)
+        if auto is not None:
+            auto.grad = None
+        return
+    if not isinstance(value, Tensor):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+    if value is self:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if value.array.shape != self.array.shape:
+        raise RuntimeError(
+            f"assigned grad has data of a different size: expected {list(self.array.shape)}, got {list(value.array.shape)}"
+        )
+    if value.array.dtype != self.array.dtype:
+        raise RuntimeError(
+            f"assigned grad has data of a different type: attempting to assign a gradient with dtype '{value.dtype}' to a tensor "
+            f"with grad_dtype '{self.dtype}'"
+        )
+    auto_of(self).grad = value
+
+
+def _del_grad(self: Any) -> None:
+    _set_grad(self, None)
+
+
+def detach(self: Any) -> Any:
+    """The same memory as a constant."""
+    return alias(self)
+
+
+def detach_(self: Any) -> Any:
+    """Forget the history of this tensor, in place."""
+    info = view_of(self)
+    if info is not None and not info.cut:
+        raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+                           "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+                           "detach_() cannot be called on these gradients.")  # fmt: skip
+    self.node = None
+    return self
+
+
+def _get_data(self: Any) -> Any:
+    return alias(self, apart=True)
+
+
+def _set_data(self: Any, value: Any) -> None:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+    give_memory(value)
+    self.array = value.array
+    self.like = None
+    theirs = store_of(value)
+    theirs.shared = True
+    store_of(self).shared = True
+
+
+def _get_version(self: Any) -> int:
+    if type(self).__name__ == "Inference":
+        raise RuntimeError("Inference tensors do not track version counter.")
+    store: Storage | None = getattr(self, "_store", None)
+    return 0 if store is None else store.version
+
+
+def data_ptr(self: Any) -> int:
+    """The address of the first element."""
+    give_memory(self)
+    found: int = self.array.__array_interface__["data"][0]
+    return found
+
+
+def clone(self: Any, *, memory_format: Any = None) -> Any:
+    """A copy that is part of the graph."""
+    y = STYLE.astype(self, self.array.dtype)
+    if y.array is self.array or (type(y.array) is np.ndarray and y.array.base is not None):
+        y.array = y.array.copy()
+    return y
+
+
+def _base(self: Any) -> Any:
+    info = view_of(self)
+    return None if info is None or info.cut else info.base
+
+
+def _adjoint(self: Any) -> Any:
+    y = _shapes.transpose(self, -2, -1)
+    return STYLE.conj(y) if y.array.dtype.kind == "c" else y
+
+
+def _all_axes(self: Any) -> Any:
+    return _shapes.permute(self, tuple(range(len(self.array.shape)))[::-1])
+
+
+def _real(self: Any) -> Any:
+    if self.array.dtype.kind != "c":
+        return self
+    return take(self, STYLE.real)
+
+
+def _imag(self: Any) -> Any:
+    if self.array.dtype.kind != "c":
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return take(self, STYLE.imag)
+
+
+def astype(self: Any, dtype: Any) -> Any:
+    """The values in another dtype, recorded; the tensor itself if it has that dtype."""
+    want = numpy_of(dtype)
+    return self if self.array.dtype == want else STYLE.astype(self, want)
+
+
+def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
+    if not _is_leaf(self):
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you were "
+            "attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+            "https://github.com/pytorch/pytorch/pull/103001"
+        )
+    if id(self) in memo:
+        return memo[id(self)]
+    import copy
+
+    raw = self.array
+    made = wrap(raw.copy() if isinstance(raw, np.ndarray) else raw)
+    memo[id(self)] = made
+    auto = getattr(self, "_auto", None)
+    if auto is not None:
+        mine = auto_of(made)
+        mine.flags = dict(auto.flags)
+        mine.grad = None if auto.grad is None else copy.deepcopy(auto.grad, memo)
+    if self.__dict__:
+        made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    return track(made) if _requires_grad(self) else made
+
+
+def _rebuilt(raw: Any, requires_grad: bool, flags: dict[str, Any], more: dict[str, Any]) -> Any:
+    made = wrap(raw)
+    if flags:
+        auto_of(made).flags = flags
+    made.__dict__.update(more)
+    return track(made) if requires_grad else made
+
+
+def _reduced(self: Any) -> Any:
+    if not _is_leaf(self):
+        raise RuntimeError(
+            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing process "
+            "boundaries.  If you just want to transfer the data, call detach() on the tensor before serializing (e.g., putting it on "
+            "the queue)."
+        )
+    raw = np.asarray(self.read()[0])
+    auto = getattr(self, "_auto", None)
+    flags = {} if auto is None else dict(auto.flags)
+    return _rebuilt, (raw[()] if not raw.ndim else raw, _requires_grad(self), flags, dict(self.__dict__))
+
+
+_OPERATORS = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "mod": "remainder", "pow": "pow", "matmul": "matmul",
+    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
+}  # fmt: skip
+_COMPARISONS = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal"}
+
+
+def _operators() -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, op in _OPERATORS.items():
+        entry = getattr(STYLE, op)
+        found[f"__{name}__"] = entry
+        found[f"__r{name}__"] = _reflected(op)
+        found[f"__i{name}__"] = _in_place_operator(entry)
+    for name, op in _COMPARISONS.items():
+        found[f"__{name}__"] = _equality(op)
+    found["__floordiv__"] = _divide_floor
+    found["__rfloordiv__"] = lambda self, other: _divide_floor(other, self)
+    found["__ifloordiv__"] = _in_place_operator(_divide_floor)
+    return found
+
+
+def install() -> None:
+    """Give the class its members."""
+    members: dict[str, Any] = {
+        **_operators(),
+        **_shapes.VIEWS,
+        "__neg__": STYLE.negative,
+        "__pos__": lambda self: self,
+        "__abs__": STYLE.abs,
+        "__invert__": STYLE.bitwise_invert,
+        "__getitem__": _indexing.getitem,
+        "__setitem__": _indexing.setitem,
+        "__contains__": contains,
+        "__hash__": object.__hash__,
+        "__len__": _length,
+        "__iter__": _iterate,
+        "__bool__": truth,
+        "__int__": lambda self: int(item(self)),
+        "__float__": lambda self: float(item(self)),
+        "__complex__": lambda self: complex(item(self)),
+        "__index__": _index,
+        "__array__": _array,
+        "__array_priority__": 1000,
+        "__deepcopy__": _deepcopy,
+        "__reduce_ex__": lambda self, _: _reduced(self),
+        "__repr__": text,
+        "__str__": text,
+        "__format__": _formatted,
+        "item": item,
+        "tolist": tolist,
+        "numpy": numpy,
+        "requires_grad": property(_requires_grad, _set_requires_grad),
+        "requires_grad_": requires_grad_,
+        "is_leaf": property(_is_leaf),
+        "grad": property(_get_grad, _set_grad, _del_grad),
+        "detach": detach,
+        "detach_": detach_,
+        "data": property(_get_data, _set_data),
+        "_version": property(_get_version),
+        "_base": property(_base),
+        "_is_view": lambda self: _base(self) is not None,
+        "data_ptr": data_ptr,
+        "clone": clone,
+        "device": property(lambda self: CPU),
+        "T": property(_all_axes),
+        "mT": property(lambda self: _shapes.transpose(self, -2, -1)),
+        "H": property(_adjoint),
+        "mH": property(_adjoint),
+        "real": property(_real),
+        "imag": property(_imag),
+        "ndim": property(lambda self: len(self.array.shape)),
+        "is_complex": lambda self: self.array.dtype.kind == "c",
+        "is_floating_point": lambda self: self.array.dtype.kind in "fV",
+        "is_cuda": property(lambda self: False),
+        "is_sparse": property(lambda self: False),
+        "is_inference": lambda self: type(self).__name__ == "Inference",
+        "resolve_conj": lambda self: self,
+        "resolve_neg": lambda self: self,
+        "retains_grad": property(lambda self: getattr(self, "_auto", None) is not None and self._auto.retains),
+    }
+    for name, member in members.items():
+        setattr(Tensor, name, member)
+
+
+install()

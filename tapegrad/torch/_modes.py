@@ -1,0 +1,170 @@
+"""Switching recording off and on: contexts, decorators and calls."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.torch._recorder import is_enabled, switch
+
+
+class _Mode:
+    """A context that can also decorate functions, generator functions and classes."""
+
+    def __enter__(self) -> Any:
+        raise NotImplementedError
+
+    def __exit__(self, *_: object) -> None:
+        raise NotImplementedError
+
+    def again(self) -> Any:
+        """A new context like this one."""
+        return type(self)()
+
+    def __call__(self, function: Any) -> Any:
+        if inspect.isclass(function):
+            return self._on_class(function)
+        if inspect.isgeneratorfunction(function):
+            return self._on_generator(function)
+
+        @functools.wraps(function)
+        def wrapped(*args: Any, **words: Any) -> Any:
+            with self.again():
+                return function(*args, **words)
+
+        return wrapped
+
+    def _on_class(self, cls: Any) -> Any:
+        for name, member in list(vars(cls).items()):
+            if inspect.isfunction(member) and (not name.startswith("__") or name == "__init__"):
+                setattr(cls, name, self(member))
+        return cls
+
+    def _on_generator(self, function: Any) -> Any:
+        """Each step runs in the mode, and what runs between the steps does not."""
+
+        @functools.wraps(function)
+        def wrapped(*args: Any, **words: Any) -> Any:
+            body = function(*args, **words)
+            step: Any = functools.partial(body.send, None)
+            while True:
+                try:
+                    with self.again():
+                        value = step()
+                except StopIteration as stop:
+                    return stop.value
+                try:
+                    sent = yield value
+                except GeneratorExit:
+                    with self.again():
+                        body.close()
+                    raise
+                except BaseException as error:
+                    step = functools.partial(body.throw, error)
+                else:
+                    step = functools.partial(body.send, sent)
+
+        return wrapped
+
+
+def _or_decorate(cls: Any, function: Any) -> Any:
+    made = object.__new__(cls)
+    if function is None:
+        return made
+    made.__init__()
+    return made(function)
+
+
+class no_grad(_Mode):
+    """A context in which nothing is recorded."""
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        return _or_decorate(cls, function)
+
+    def __init__(self) -> None:
+        self._was: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._was.append(switch(False))
+
+    def __exit__(self, *_: object) -> None:
+        switch(self._was.pop())
+
+
+class enable_grad(no_grad):
+    """A context in which everything is recorded, inside `no_grad` too."""
+
+    def __enter__(self) -> None:
+        self._was.append(switch(True))
+
+
+class set_grad_enabled(_Mode):
+    """Switch recording on or off: at once, and until a context made of this call is left."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = bool(mode)
+        self._was = [switch(self.mode)]
+
+    def again(self) -> Any:
+        return set_grad_enabled(self.mode)
+
+    def __enter__(self) -> None:
+        switch(self.mode)
+
+    def __exit__(self, *_: object) -> None:
+        switch(self._was[0])
+
+    def __call__(self, function: Any) -> Any:
+        switch(self._was[0])  # as a decorator it is not a call
+        return super().__call__(function)
+
+
+def is_grad_enabled() -> bool:
+    """Whether what is computed now is recorded."""
+    return is_enabled()
+
+
+class _Inference(threading.local):
+    on = False
+
+
+INFERENCE = _Inference()
+
+
+class inference_mode(_Mode):
+    """A context in which nothing is recorded, and whose tensors never can be."""
+
+    def __new__(cls, mode: Any = True) -> Any:
+        made = object.__new__(cls)
+        if callable(mode):
+            made.__init__()
+            return made(mode)
+        return made
+
+    def __init__(self, mode: Any = True) -> None:
+        self.mode = bool(mode)
+        self._was: list[tuple[bool, bool]] = []
+
+    def again(self) -> Any:
+        return inference_mode(self.mode)
+
+    def __enter__(self) -> None:
+        from tapegrad.torch._inference import enter
+
+        self._was.append((INFERENCE.on, switch(not self.mode and is_enabled())))
+        enter(self.mode)
+
+    def __exit__(self, *_: object) -> None:
+        from tapegrad.torch._inference import leave
+
+        on, grad = self._was.pop()
+        leave(on)
+        switch(grad)
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether an `inference_mode` is in force on this thread."""
+    return INFERENCE.on

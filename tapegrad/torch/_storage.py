@@ -1,0 +1,96 @@
+"""What tensors that share memory have in common: a version, and who views them; and the log of writes to memory."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, final
+
+import numpy as np
+
+from tapegrad.core.node import tick
+
+
+@final
+class Storage:
+    """Shared by a tensor, its views and what `detach` gives.
+
+    * `version`: how many writes there were.
+    * `fresh`: weak references to views and aliases that a write makes stale.
+    * `shared`: whether anything else uses this memory, so that a write has to go there.
+    * `exposed`: weakly, the NumPy array that was handed out, or True for memory that came from outside.
+    """
+
+    __slots__ = ("__weakref__", "exposed", "fresh", "scalars", "shared", "size", "version")
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.fresh: list[weakref.ref[Any]] = []
+        self.size = 16  # look for dead ones when there are so many
+        self.shared = False
+        self.exposed: Any = None
+        self.scalars: list[tuple[Any, int]] = []  # values that had no memory, and when they were replaced
+
+    def join(self, x: Any) -> None:
+        """Let a view be made stale by the next write."""
+        fresh = self.fresh
+        fresh.append(weakref.ref(x))
+        if len(fresh) > self.size:
+            self.fresh = [r for r in fresh if r() is not None]
+            self.size = 2 * len(self.fresh) + 16
+
+
+def owner(raw: Any) -> Any:
+    """The array whose memory this is."""
+    while True:
+        base = raw.base
+        if type(base) is not np.ndarray:
+            return raw
+        raw = base
+
+
+@final
+class _Log:
+    """When a piece of memory was written to."""
+
+    __slots__ = ("seqs", "storage", "where")
+
+    def __init__(self, where: Any, storage: Storage) -> None:
+        self.where = where
+        self.storage = storage
+        self.seqs: list[int] = []
+
+
+#: By the id of the array that owns it: memory that was written to while a graph might need it.
+WRITTEN: dict[int, _Log] = {}
+#: The sequence number of the last write that counts; a sweep over younger nodes has nothing to check.
+LAST = [0]
+#: Storages that have replaced values which had no memory.
+REPLACED: weakref.WeakSet[Storage] = weakref.WeakSet()
+
+
+def wrote(storage: Storage, raw: Any, *, counted: bool = True) -> None:
+    """Note a write to the memory of an array."""
+    if counted:
+        storage.version += 1
+    seq = LAST[0] = tick()
+    if type(raw) is not np.ndarray:
+        return
+    memory = owner(raw)
+    key = id(memory)
+    log = WRITTEN.get(key)
+    if log is None or log.where() is not memory:
+        log = WRITTEN[key] = _Log(weakref.ref(memory, lambda _: WRITTEN.pop(key, None)), storage)
+        log.seqs.extend([0] * (storage.version - 1))
+    seqs = log.seqs
+    seqs.append(seq)
+    if len(seqs) > 4096:  # of the oldest, how many there were is all that matters
+        seqs[:2048] = [0] * 2048
+
+
+def replaced(storage: Storage, raw: Any) -> None:
+    """Note that a value without memory of its own was replaced."""
+    storage.version += 1
+    LAST[0] = seq = tick()
+    storage.scalars.append((raw, seq))
+    if len(storage.scalars) == 1:
+        REPLACED.add(storage)

@@ -1,0 +1,86 @@
+"""The Tensor of the PyTorch style, and the ops on it.
+
+`STYLE.sin(x)` is the op `sin`, compiled to take and give this class; it costs what the core's costs.  Functions and methods
+of the facade are written with it, or with plain ops and `STYLE.adopt` around their result.
+
+A tensor has, besides what the core's has:
+
+* `_store`: what it shares with its views (`tapegrad.torch._storage`); unset until a view is taken or it is written to.
+* `_view`: of a view, its base and how it comes from that (`tapegrad.torch._views`); otherwise unset.
+* `_auto`: its gradient, hooks and flags (`Auto`); unset until there are any.
+
+Whether it requires a gradient is whether the implicit recorder owns its node.
+"""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+
+from tapegrad.core.tensor import Tensor as Core
+from tapegrad.registry.styles import Style
+from tapegrad.torch._dtypes import dtype, dtype_of
+from tapegrad.torch._errors import failed
+from tapegrad.torch._promotion import meet
+from tapegrad.torch._size import Size
+from tapegrad.torch._unpacking import unpack
+
+
+@final
+class Auto:
+    """What autograd keeps with a tensor."""
+
+    __slots__ = ("accumulate", "flags", "grad", "hooks", "post", "retains")
+
+    def __init__(self) -> None:
+        self.grad: Any = None
+        self.hooks: dict[int, Any] | None = None
+        self.post: dict[int, Any] | None = None
+        self.retains = False
+        self.flags: dict[str, Any] = {}
+        self.accumulate: Any = None
+
+
+class Tensor(Core):
+    """An n-dimensional array, as PyTorch's."""
+
+    __slots__ = ("__dict__", "_auto", "_store", "_view")
+
+    def __new__(cls, *args: Any, **words: Any) -> Any:
+        from tapegrad.torch._legacy import construct
+
+        return construct(dtype_of(np.dtype(np.float32)), args, words)
+
+    @property
+    def shape(self) -> Any:
+        """The length of each axis."""
+        return Size(self.array.shape)
+
+    @property
+    def dtype(self) -> dtype:
+        """The kind of number."""
+        return dtype_of(self.array.dtype)
+
+
+STYLE = Style(Tensor, meet, unpack=unpack, failed=failed)
+adopt = STYLE.adopt
+_new = object.__new__
+
+
+def wrap(raw: Any, node: Any = None) -> Any:
+    """A tensor of a raw array."""
+    out = _new(Tensor)
+    out.array = raw
+    out.node = node
+    out.like = None
+    return out
+
+
+def auto_of(x: Any) -> Auto:
+    """What autograd keeps with a tensor, made if there is nothing yet."""
+    try:
+        found: Auto = x._auto
+    except AttributeError:
+        found = x._auto = Auto()
+    return found

@@ -1,0 +1,210 @@
+"""Views: tensors on another's memory, which see what is written there, and give what is written into them back.
+
+A view keeps its base and the steps by which it comes from it.  A write makes the views of one base stale: their class is
+swapped, so that the next to read one regenerates it.  Nothing is asked of a tensor that is not stale.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from tapegrad.core.tensor import Tensor as Core
+from tapegrad.torch._recorder import is_enabled, switch
+from tapegrad.torch._storage import Storage, owner
+from tapegrad.torch._tensor import STYLE, Tensor, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    #: From a parent to its view, by recorded ops; and from a parent and a new value of the view to the new parent.
+    Step = tuple[Callable[[Any], Any], Callable[[Any, Any], Any] | None]
+
+
+@final
+class View:
+    """How a view comes from its base.
+
+    `cut`: it shares memory alone, not history.  `untracked`: it was taken where nothing was recorded.  `several`: the name
+    of an op that gave it along with others.
+    """
+
+    __slots__ = ("base", "cut", "several", "steps", "untracked")
+
+    def __init__(self, base: Any, steps: tuple[Step, ...], cut: bool, several: str | None) -> None:
+        self.base = base
+        self.steps = steps
+        self.cut = cut
+        self.untracked = not is_enabled()
+        self.several = several
+
+
+def store_of(x: Any) -> Storage:
+    """What a tensor shares with its views."""
+    try:
+        found: Storage = x._store
+    except AttributeError:
+        found = x._store = Storage()
+    return found
+
+
+def view_of(x: Any) -> View | None:
+    """How a tensor comes from its base, if it is a view."""
+    try:
+        found: View = x._view
+    except AttributeError:
+        return None
+    return found
+
+
+def give_memory(x: Any) -> None:
+    """Let a 0-d tensor have memory that it can share: until now its value may be a number of NumPy's."""
+    if isinstance(x.array, np.generic):
+        x.array = np.array(x.array)
+
+
+def take(x: Any, run: Callable[[Any], Any], back: Callable[[Any, Any], Any] | None = None, *, several: str | None = None) -> Any:
+    """The view `run(x)`; a plain result where the values had to be copied."""
+    raw = x.array
+    if type(raw) is not np.ndarray and isinstance(raw, np.generic):
+        give_memory(x)
+        raw = x.array
+    y = run(x)
+    made = y.array
+    if type(raw) is np.ndarray and not (type(made) is np.ndarray and owner(made) is owner(raw)):
+        return y
+    if made is raw and type(raw) is np.ndarray:
+        y.array = raw.view()
+    return _join(x, y, (run, back), several)
+
+
+def _join(x: Any, y: Any, step: Step, several: str | None) -> Any:
+    store = store_of(x)
+    store.shared = True
+    above = view_of(x)
+    if above is None or above.cut:
+        y._view = View(x, (step,), False, several)
+    else:
+        y._view = View(above.base, (*above.steps, step), False, several or above.several)
+    y._store = store
+    if type(x) is not Tensor:
+        y.__class__ = type(x)
+    store.join(y)
+    return y
+
+
+def alias(x: Any, *, apart: bool = False) -> Any:
+    """A tensor on the same memory that is no part of the graph; `apart`, with a version of its own."""
+    give_memory(x)
+    y = wrap(x.array)
+    store = store_of(x)
+    store.shared = True
+    if apart:
+        y._store = own = Storage()
+        own.shared = True
+        own.exposed = store.exposed
+    else:
+        y._store = store
+    y._view = View(x, (), True, None)
+    if type(x) is not Tensor:
+        y.__class__ = type(x)
+    store.join(y)
+    return y
+
+
+def spoil(store: Storage, but: Any, history: bool) -> None:
+    """Make views stale after a write to the memory that they share, `but` for the one that was written to."""
+    kept = []
+    for ref in store.fresh:
+        t = ref()
+        if t is None:
+            continue
+        info = t._view
+        if t is but or (type(t.array) is np.ndarray and (info.cut or info.untracked or not history)):
+            kept.append(ref)
+        else:
+            t.__class__ = Stale
+    store.fresh = kept
+
+
+def regenerate(x: Any) -> None:
+    """Let a stale view be what its base says."""
+    x.__class__ = Tensor
+    info = x._view
+    t = info.base
+    if type(t) is not Tensor:
+        t.read()
+    if info.cut:
+        x.array = t.array
+    else:
+        was = switch(not info.untracked)
+        try:
+            for run, _ in info.steps:
+                t = run(t)
+        finally:
+            switch(was)
+        if type(x.array) is not np.ndarray:
+            x.array = t.array
+        if not info.untracked:
+            x.node = t.node
+    x.like = None
+    x._store.join(x)
+
+
+class Stale(Tensor):
+    """A view whose base was written to since it was last read."""
+
+    __slots__ = ()
+
+    def read(self) -> tuple[Any, Any]:
+        regenerate(self)
+        return self.array, self.node
+
+    def _get_array(self) -> Any:
+        regenerate(self)
+        return self.array
+
+    def _set_array(self, value: Any) -> None:
+        _ARRAY.__set__(self, value)
+
+    def _get_node(self) -> Any:
+        regenerate(self)
+        return self.node
+
+    def _set_node(self, value: Any) -> None:
+        regenerate(self)
+        self.node = value
+
+    def _get_like(self) -> None:
+        return None
+
+    def _set_like(self, value: Any) -> None:
+        _LIKE.__set__(self, value)
+
+
+_ARRAY: Any = Core.array
+_LIKE: Any = Core.like
+Stale.array = property(Stale._get_array, Stale._set_array)  # type: ignore[assignment]
+Stale.node = property(Stale._get_node, Stale._set_node)  # type: ignore[assignment]
+Stale.like = property(Stale._get_like, Stale._set_like)  # type: ignore[assignment]
+Stale.__name__ = Stale.__qualname__ = "Tensor"
+
+
+def put_back(info: View, new: Any) -> Any:
+    """The base with the elements that a view shows replaced, by recorded ops."""
+    parents = [wrap(info.base.array, info.base.node)]
+    for run, _ in info.steps[:-1]:
+        parents.append(run(parents[-1]))
+    for parent, (run, back) in zip(reversed(parents), reversed(info.steps), strict=True):
+        new = back(parent, new) if back is not None else _put_anywhere(parent, run, new)
+    return new
+
+
+def _put_anywhere(parent: Any, run: Callable[[Any], Any], new: Any) -> Any:
+    """The same for any view: where its elements are is found by taking the view of their numbers."""
+    shape = parent.array.shape
+    size = int(np.prod(shape))
+    where = np.asarray(run(wrap(np.arange(size).reshape(shape))).array).reshape(-1)
+    flat = STYLE.put(STYLE.reshape(parent, (size,)), STYLE.reshape(new, (where.size,)), where)
+    return STYLE.reshape(flat, shape)
