@@ -60,13 +60,26 @@ from tapegrad.registry.backends import default_backend, set_default_backend
 from tapegrad.registry.op import OPS as _OPS
 from tapegrad.sparse import SparseRows
 from tapegrad.tape import GradientTape
-from tapegrad.transforms import custom_gradient
 from tapegrad.variable import Variable
 
 from tapegrad import errors, random  # isort: skip  it needs the ops
 
 if _TYPE_CHECKING:  # imported when they are first asked for, below
-    from tapegrad import fft, linalg, nn, special
+    from tapegrad import fft, functional, linalg, nn, special
+    from tapegrad.transforms import (
+        checkpoint,
+        custom_gradient,
+        custom_jvp,
+        grad,
+        hessian,
+        hvp,
+        jacobian,
+        jvp,
+        linearize,
+        value_and_grad,
+        vjp,
+        vmap,
+    )
 
 e = 2.718281828459045
 pi = 3.141592653589793
@@ -82,10 +95,16 @@ globals().update({name: op.entry for name, op in _OPS.items() if op.public})
 
 _MODULES = (errors, random)  # others are here because they were imported
 #: Modules that are imported when they are first asked for.
-_LAZY = ("fft", "linalg", "nn", "special")
+_LAZY = ("fft", "functional", "linalg", "nn", "special")
+#: Functions of functions, likewise.
+_TRANSFORMS = (
+    *("checkpoint", "custom_gradient", "custom_jvp", "grad", "hessian", "hvp", "jacobian", "jvp", "linearize"),
+    *("value_and_grad", "vjp", "vmap"),
+)
 __all__ = [
     "__version__",
     *_LAZY,
+    *_TRANSFORMS,
     *sorted(k for k, v in globals().items() if not k.startswith("_") and (type(v) is not type(_sys) or v in _MODULES)),
 ]
 
@@ -97,12 +116,16 @@ def __getattr__(name: str) -> _Any:
         return dtypes.bfloat16
     if name in _LAZY:
         return _importlib.import_module(f"tapegrad.{name}")
+    if name in _TRANSFORMS:
+        found = getattr(_importlib.import_module("tapegrad.transforms"), name)
+        globals()[name] = found
+        return found
     raise AttributeError(f"module 'tapegrad' has no attribute {name!r}", name=name, obj=_sys.modules[__name__])
 
 
 def __dir__() -> list[str]:
     """What is there, with what is imported when it is first asked for."""
-    return sorted({*globals(), *_LAZY, "bfloat16"})
+    return sorted({*globals(), *_LAZY, *_TRANSFORMS, "bfloat16"})
 
 
 def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> _Any:

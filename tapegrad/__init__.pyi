@@ -5,6 +5,7 @@ import builtins
 import numpy as np
 from tapegrad import errors as errors
 from tapegrad import fft as fft
+from tapegrad import functional as functional
 from tapegrad import linalg as linalg
 from tapegrad import nn as nn
 from tapegrad import random as random
@@ -53,9 +54,22 @@ from tapegrad.registry import multilinear as multilinear
 from tapegrad.registry import no_derivative as no_derivative
 from tapegrad.registry import not_implemented as not_implemented
 from tapegrad.registry import primitive as primitive
+from tapegrad.registry.backends import default_backend as default_backend
+from tapegrad.registry.backends import set_default_backend as set_default_backend
 from tapegrad.sparse import SparseRows as SparseRows
 from tapegrad.tape import GradientTape as GradientTape
+from tapegrad.transforms import checkpoint as checkpoint
 from tapegrad.transforms import custom_gradient as custom_gradient
+from tapegrad.transforms import custom_jvp as custom_jvp
+from tapegrad.transforms import grad as grad
+from tapegrad.transforms import hessian as hessian
+from tapegrad.transforms import hvp as hvp
+from tapegrad.transforms import jacobian as jacobian
+from tapegrad.transforms import jvp as jvp
+from tapegrad.transforms import linearize as linearize
+from tapegrad.transforms import value_and_grad as value_and_grad
+from tapegrad.transforms import vjp as vjp
+from tapegrad.transforms import vmap as vmap
 from tapegrad.variable import Variable as Variable
 
 bfloat16: np.dtype[Any]
@@ -238,6 +252,7 @@ __all__ = [
     'broadcast_to',
     'can_cast',
     'ceil',
+    'checkpoint',
     'clip',
     'complex128',
     'complex64',
@@ -252,6 +267,8 @@ __all__ = [
     'cumulative_prod',
     'cumulative_sum',
     'custom_gradient',
+    'custom_jvp',
+    'default_backend',
     'diff',
     'divide',
     'e',
@@ -276,9 +293,13 @@ __all__ = [
     'from_dlpack',
     'full',
     'full_like',
+    'functional',
     'getitem',
+    'grad',
     'greater',
     'greater_equal',
+    'hessian',
+    'hvp',
     'hypot',
     'iinfo',
     'imag',
@@ -291,11 +312,14 @@ __all__ = [
     'isfinite',
     'isinf',
     'isnan',
+    'jacobian',
+    'jvp',
     'kron',
     'less',
     'less_equal',
     'linalg',
     'linear',
+    'linearize',
     'linspace',
     'log',
     'log10',
@@ -353,6 +377,7 @@ __all__ = [
     'rot90',
     'round',
     'searchsorted',
+    'set_default_backend',
     'sign',
     'signbit',
     'sin',
@@ -387,8 +412,11 @@ __all__ = [
     'unique_inverse',
     'unique_values',
     'unstack',
+    'value_and_grad',
     'var',
     'vecdot',
+    'vjp',
+    'vmap',
     'where',
     'zeros',
     'zeros_like',

@@ -51,6 +51,20 @@ class NotDifferentiable(GradientError, NotImplementedError):
     """The op has a derivative in mathematics, but none is implemented for this argument."""
 
 
+class BatchedValueError(TapegradError, TypeError):
+    """A value that differs between the items of a `vmap` was asked for as one: by an `if`, an `int(x)`, or `x.numpy()`.
+
+    Before: ``x if x > 0 else 2 * x``.  After: ``tg.where(x > 0, x, 2 * x)``.
+    """
+
+
+class RandomnessError(TapegradError, RuntimeError):
+    """A random function was called inside a `vmap` that does not say whether its items share the numbers.
+
+    Before: ``tg.vmap(f)``.  After: ``tg.vmap(f, randomness="different")``.
+    """
+
+
 class DeclarationError(TapegradError, TypeError):
     """An op is declared with an unknown name, without a derivative, or without laws."""
 

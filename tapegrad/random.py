@@ -8,15 +8,24 @@ Tensor([ 1.5219693, -1.1441058], dtype=float32)
 
 from __future__ import annotations
 
-from typing import Any, final
+import _thread
+import contextlib
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from tapegrad.core.tensor import Tensor, tensor
 from tapegrad.dtypes import as_dtype, float32, int64, is_inexact
-from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.errors import DTypeError, RandomnessError, ShapeError
+from tapegrad.kernels.batched import Batched
 from tapegrad.ops.convert import asarray
+from tapegrad.registry.batching import levels
 from tapegrad.registry.space import F
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tapegrad.kernels.batched import Level
 
 __all__ = ["Generator", "bernoulli", "default_generator", "integers", "normal", "permutation", "seed", "uniform"]
 
@@ -49,18 +58,20 @@ class Generator:
         dtype, shape = _floating("normal", dtype), _sizes("normal", shape)
         if not std >= 0:
             raise ValueError(f"normal(std=...): expected std >= 0, got {std}")
-        drawn = self._numpy.standard_normal(shape, dtype if dtype.name in _DIRECT else np.float32)
-        return _made(drawn * std + mean if std != 1 or mean != 0 else drawn, dtype)
+        source, batch = _source("normal", self)
+        drawn = source.standard_normal((*_lengths(batch), *shape), dtype if dtype.name in _DIRECT else np.float32)
+        return _made(drawn * std + mean if std != 1 or mean != 0 else drawn, dtype, batch)
 
     def uniform(self, shape: Any = (), *, low: float = 0.0, high: float = 1.0, dtype: Any = float32) -> Tensor:
         """Numbers evenly spread over [low, high)."""
         dtype, shape = _floating("uniform", dtype), _sizes("uniform", shape)
         if not low < high:
             raise ValueError(f"uniform(low=..., high=...): expected low < high, got {low} and {high}")
-        drawn = self._numpy.random(shape, dtype if dtype.name in _DIRECT else np.float32)
+        source, batch = _source("uniform", self)
+        drawn = source.random((*_lengths(batch), *shape), dtype if dtype.name in _DIRECT else np.float32)
         made = np.asarray(drawn * (high - low) + low if (low, high) != (0, 1) else drawn).astype(dtype, copy=False)
         top = dtype.type(high)  # rounding may reach it
-        return _made(np.where(made < top, made, np.nextafter(top, dtype.type(low))), dtype)
+        return _made(np.where(made < top, made, np.nextafter(top, dtype.type(low))), dtype, batch)
 
     def integers(self, shape: Any = (), *, low: int = 0, high: int, dtype: Any = int64) -> Tensor:
         """Integers evenly spread over low, ..., high - 1."""
@@ -69,23 +80,100 @@ class Generator:
             raise DTypeError(f"integers(dtype=...): expected an integer dtype, got {dtype}")
         if not low < high:
             raise ValueError(f"integers(low=..., high=...): expected low < high, got {low} and {high}")
-        return _made(self._numpy.integers(low, high, size=_sizes("integers", shape), dtype=dtype), dtype)
+        shape = _sizes("integers", shape)
+        source, batch = _source("integers", self)
+        return _made(source.integers(low, high, size=(*_lengths(batch), *shape), dtype=dtype), dtype, batch)
 
     def permutation(self, x: Any) -> Tensor:
         """The numbers 0, ..., x - 1 in random order, or the rows of an array in random order, which is recorded."""
         if isinstance(x, int | np.integer):
-            return _made(self._numpy.permutation(x), int64)
+            return self._order(int(x))
         rows = asarray(x)
         if not rows.shape:
             raise ShapeError("permutation(x): expected an integer or an array with rows, got a 0-d array")
-        found: Tensor = F.take(rows, self._numpy.permutation(rows.shape[0]), axis=0)
+        found: Tensor = F.take(rows, self._order(rows.shape[0]), axis=0)
         return found
+
+    def _order(self, n: int) -> Tensor:
+        source, batch = _source("permutation", self)
+        if not batch:
+            return _made(source.permutation(n), int64)
+        numbers = np.broadcast_to(np.arange(n), (*_lengths(batch), n))
+        return _made(source.permuted(numbers, axis=-1), int64, batch)
 
     def bernoulli(self, p: float, shape: Any = (), *, dtype: Any = float32) -> Tensor:
         """Ones with probability `p`, else zeros."""
         if not 0 <= p <= 1:
             raise ValueError(f"bernoulli(p, ...): expected 0 <= p <= 1, got {p}")
-        return _made(self._numpy.random(_sizes("bernoulli", shape)) < p, as_dtype(dtype))
+        shape = _sizes("bernoulli", shape)
+        source, batch = _source("bernoulli", self)
+        return _made(source.random((*_lengths(batch), *shape)) < p, as_dtype(dtype), batch)
+
+
+# -- where numbers come from ---------------------------------------------------------------------------
+class _Replay(_thread._local):
+    """What this thread draws anew, and where it takes note of what it draws."""
+
+    notes: tuple[dict[Generator, Any], ...] = ()  # for each, the state before the first draw
+    sources: dict[Generator, Any] = {}  # noqa: RUF012  never written to
+    default: Generator | None = None
+
+
+_replay = _Replay()
+
+
+def _source(what: str, generator: Generator) -> tuple[Any, tuple[Level, ...]]:
+    """NumPy's generator to draw from, and the batches of which each item gets numbers of its own."""
+    batch = levels()
+    if batch:
+        for level in batch:
+            if level.randomness == "error":
+                raise RandomnessError(
+                    f"random.{what}: called inside vmap({level.name}), which does not say whether its {level.size} items "
+                    f'share the numbers; write vmap({level.name}, randomness="different"), or "same", or draw outside'
+                )
+        batch = tuple(level for level in batch if level.randomness == "different")
+    source = _replay.sources.get(generator, generator._numpy)
+    for note in _replay.notes:
+        if generator not in note:
+            note[generator] = source.bit_generator.state
+    return source, batch
+
+
+@contextlib.contextmanager
+def noted() -> Iterator[dict[Generator, Any]]:
+    """Take note of the generators that are drawn from inside, and of their states before, for `replayed`."""
+    before = _replay.notes
+    note: dict[Generator, Any] = {}
+    _replay.notes = (*before, note)
+    try:
+        yield note
+    finally:
+        _replay.notes = before
+
+
+@contextlib.contextmanager
+def replayed(note: dict[Generator, Any], default: Generator | None) -> Iterator[None]:
+    """Draw again inside what was drawn when `note` was taken, and leave the generators themselves alone."""
+    before = _replay.sources, _replay.default
+    sources = dict(before[0])
+    for generator, state in note.items():
+        sources[generator] = np.random.Generator(np.random.PCG64())
+        sources[generator].bit_generator.state = state
+    _replay.sources, _replay.default = sources, default
+    try:
+        yield
+    finally:
+        _replay.sources, _replay.default = before
+
+
+def present_default() -> Generator | None:
+    """The default generator of this moment, if it has been used or seeded."""
+    return _replay.default or (_default[0] if _default else None)
+
+
+def _lengths(batch: tuple[Level, ...]) -> tuple[int, ...]:
+    return tuple(level.size for level in batch)
 
 
 def _floating(what: str, dtype: Any) -> np.dtype[Any]:
@@ -95,17 +183,20 @@ def _floating(what: str, dtype: Any) -> np.dtype[Any]:
     return dtype
 
 
-def _sizes(what: str, shape: Any) -> Any:
+def _sizes(what: str, shape: Any) -> tuple[int, ...]:
     """A shape, refused here where NumPy would not say which argument is wrong."""
-    for n in shape if isinstance(shape, tuple | list) else (shape,):
+    given = shape if isinstance(shape, tuple | list) else (shape,)
+    for n in given:
         if not hasattr(n, "__index__") or n.__index__() < 0:
             raise ShapeError(f"{what}(shape, ...): expected integers >= 0, got {shape!r}")
-    return shape
+    return tuple(given)
 
 
-def _made(drawn: Any, dtype: np.dtype[Any]) -> Tensor:
-    raw = np.asarray(drawn).astype(dtype, copy=False)
-    return tensor(raw[()] if raw.ndim == 0 else raw)
+def _made(drawn: Any, dtype: np.dtype[Any], batch: tuple[Level, ...] = ()) -> Tensor:
+    raw: Any = np.asarray(drawn).astype(dtype, copy=False)
+    for level in batch:  # the outermost one is the first axis, and inside all others
+        raw = Batched(raw, level)
+    return tensor(raw[()] if raw.shape == () and not batch else raw)
 
 
 _default: list[Generator] = []
@@ -114,10 +205,13 @@ _default: list[Generator] = []
 def seed(value: int | None) -> None:
     """Start the default generator anew."""
     _default[:] = [Generator(value)]
+    _replay.default = None
 
 
 def default_generator() -> Generator:
     """The generator that the functions of this module draw from."""
+    if _replay.default is not None:
+        return _replay.default
     if not _default:  # made when it is first used: NumPy's generators take 9 ms to import
         seed(None)
     return _default[0]

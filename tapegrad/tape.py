@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, final
 import numpy as np
 
 from tapegrad.core import recorder as rec
-from tapegrad.core.engine import sweep
+from tapegrad.core.engine import advance, sweep
 from tapegrad.core.node import WATCH, make_node
 from tapegrad.core.recorder import EMPTY, Recorder, state
 from tapegrad.core.tensor import WRAPPERS, Tensor, linked, tensor
@@ -20,7 +20,7 @@ from tapegrad.ops.convert import asarray
 from tapegrad.registry.batching import new_level
 from tapegrad.registry.space import F, space_of_type
 from tapegrad.tree import flatten
-from tapegrad.variable import Variable
+from tapegrad.variable import STAND_INS, Variable, present
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,7 +107,7 @@ class GradientTape:
                     "so write tapegrad.astype(value, tapegrad.float32)"
                 )
         alone = frozenset([self._recorder])
-        for x in leaves:
+        for x in map(present, leaves) if STAND_INS else leaves:
             known = x.node is not None and self._recorder in x.node.owners.recorders
             rec.watch(x, alone)
             if isinstance(x, Variable) and not known:
@@ -234,6 +234,23 @@ class GradientTape:
         each = self._sweep([self._seeds([target], [tensor(rows[k])], sources) for k in range(size)], sources)
         return [None if gs[0] is None else F.stack(list(gs)) for gs in zip(*each, strict=True)]
 
+    def _push(self, sources: list[Any], tangents: list[Any], targets: list[Any]) -> list[Any]:
+        """The tangents of the targets, through what this tape has recorded; zeros where they do not depend on the sources.
+
+        Sources are tensors that it watches, or None, and the tape is persistent, and has been left.
+        """
+        recorder = self._recorder
+        pairs = [
+            (node, t)
+            for x, t in zip(sources, tangents, strict=True)
+            if x is not None and (node := rec.root(x.node, recorder)) is not None
+        ]
+        nodes = [None if y is None or not is_inexact(y.array.dtype) else rec.root(y.node, recorder) for y in targets]
+        recorded = state.active is not EMPTY and _is_recorded([(n, None, t) for n, t in pairs], recorder)
+        with np.errstate(all="ignore"):
+            found = advance([(n, t if recorded else t.read()[0]) for n, t in pairs], nodes, recorder, recorded=recorded)
+        return [_tangent(y, t) for y, t in zip(targets, found, strict=True)]
+
     def _check_ready(self) -> None:
         if self._spent:
             raise SpentError(
@@ -272,6 +289,8 @@ class GradientTape:
     def _sweep(self, batches: list[Any], sources: list[Any]) -> list[list[Any]]:
         """Run the engine for each list of seeds, recorded if anybody else is recording what is swept."""
         recorder = self._recorder
+        if STAND_INS:
+            sources = list(map(present, sources))
         consume = not self._persistent
         paused = rec.pause([recorder]) if consume and recorder.entered else None
         try:
@@ -304,6 +323,14 @@ class GradientTape:
             consumed = recorder.groups.get(frozenset([recorder])) if consume else None
             found = sweep(started, nodes, recorder, recorded=False, consumed=consumed)
         return [g if g is None else WRAPPERS.get(type(g), tensor)(g) for g in found]
+
+
+def _tangent(y: Any, t: Any) -> Any:
+    if y is None:
+        return None
+    if t is None:
+        return F.zeros_like(tensor(y.array))
+    return linked(t.array, t.node) if isinstance(t, Tensor) else tensor(t)
 
 
 def _absent(x: Any, shape: tuple[int, ...], unconnected: str, rest: tuple[int, ...] | None = None) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import _thread
+import contextlib
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tapegrad.core.recorder import EMPTY, state, watch
@@ -13,6 +15,8 @@ from tapegrad.ops.inplace import is_alone
 from tapegrad.sparse import SparseRows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from tapegrad.core.node import Node
     from tapegrad.kernels.numpy_scatter import Rows
 
@@ -48,6 +52,10 @@ class Variable(Tensor):
 
     def read(self) -> tuple[Any, Node | None]:
         """The raw value and its node, watched by the active tapes that watch variables by themselves."""
+        if STAND_INS:
+            given = present(self)
+            if given is not self:
+                return _read_in_place(self, given)
         active = state.active
         node = self.node
         if active is EMPTY or (node is not None and node.owners is active):
@@ -79,7 +87,12 @@ class Variable(Tensor):
         return raw
 
     def _fits(self, what: str, raw: Any) -> None:
-        """Refuse a value of another shape or dtype."""
+        """Refuse a value of another shape or dtype, and any where another thing stands in the variable's place."""
+        if STAND_INS and present(self) is not self:
+            raise ArgumentError(
+                f"{self._label()}.{what}(value): inside functional.call it has a value from outside, which can't be replaced; "
+                "return the new value instead"
+            )
         if raw.shape != self.array.shape:
             raise ShapeError(f"{self._label()}.{what}(value): expected value.shape == {self.array.shape}, got {raw.shape}")
         if raw.dtype != self.array.dtype:
@@ -144,6 +157,44 @@ class Variable(Tensor):
     def __repr__(self) -> str:
         label = "Variable(" if self.name is None else f"Variable({self.name!r}, "
         return Tensor.__repr__(self).replace("Tensor(", label, 1)
+
+
+#: Tensors that are read in the place of variables, by thread and variable.
+STAND_INS: dict[tuple[int, int], Tensor] = {}
+
+
+def present(x: Any) -> Any:
+    """The tensor that this thread reads in the place of a variable; anything else as it is."""
+    return STAND_INS.get((_thread.get_ident(), id(x)), x)
+
+
+@contextlib.contextmanager
+def standing_in(pairs: Sequence[tuple[Variable, Tensor]]) -> Iterator[None]:
+    """Let this thread read these tensors in the place of these variables."""
+    me = _thread.get_ident()
+    before = [((me, id(v)), STAND_INS.get((me, id(v)))) for v, _ in pairs]
+    try:
+        for v, x in pairs:
+            STAND_INS[me, id(v)] = x
+        yield
+    finally:
+        for key, earlier in reversed(before):
+            if earlier is None:
+                STAND_INS.pop(key, None)
+            else:
+                STAND_INS[key] = earlier
+
+
+def _read_in_place(variable: Variable, given: Tensor) -> tuple[Any, Node | None]:
+    """What `read` gives of the tensor in a variable's place, watched as the variable would be."""
+    raw, node = given.read()
+    if variable.trainable and state.active is not EMPTY:
+        new = state.active.auto if node is None else state.active.auto - node.owners.recorders
+        if new:
+            node = watch(given, new)
+            for r in new:
+                r.variables.append(variable)
+    return raw, node
 
 
 def _restored(raw: Any, trainable: bool, name: str | None) -> Variable:

@@ -21,7 +21,7 @@ REGISTRY = CORE | {"kernels", "registry"}
 OPS = REGISTRY | {"ops"}
 PROGRAMS = OPS | {"tree", "variable", "recording", "tape", "forward", "transforms"}
 PROTOCOLS = {"protocols", "numpy_functions"}
-NAMES = PROGRAMS | PROTOCOLS | {"fft", "linalg", "nn", "random", "sparse", "special"}
+NAMES = PROGRAMS | PROTOCOLS | {"fft", "functional", "linalg", "nn", "random", "sparse", "special"}
 FACADES = NAMES | {"tapegrad"}  # write `import tapegrad as tg`, as a user does
 MAY_IMPORT = {
     **dict.fromkeys(LEAVES, LEAVES),
@@ -34,12 +34,13 @@ MAY_IMPORT = {
     "variable": OPS | {"sparse"},
     "recording": OPS | {"tree"},
     **dict.fromkeys(("tape", "forward"), OPS | {"tree", "variable", "recording"}),
-    "transforms": PROGRAMS,
+    "transforms": PROGRAMS | {"random", "sparse"},
+    "functional": OPS | {"tree", "variable"},
     **dict.fromkeys(("fft", "linalg", "random", "special"), OPS),
     "nn": OPS | {"random"},
     **dict.fromkeys(PROTOCOLS, OPS | PROTOCOLS | {"tree"}),
     "tapegrad": NAMES,  # tapegrad/__init__.py
-    **dict.fromkeys(("testing", "demo", "keras"), FACADES),
+    **dict.fromkeys(("testing", "demo", "keras", "torch"), FACADES),
     "torch": FACADES,
     "tf": FACADES,
     "migrate": LEAVES | {"tapegrad"},  # it finds the facades by name, when a script asks for one
@@ -138,7 +139,7 @@ def test_import_loads_nothing_heavy() -> None:
     assert result.stdout.split() == []
 
 
-@pytest.mark.parametrize("module", ["", "fft", "linalg", "nn", "special"])
+@pytest.mark.parametrize("module", ["", "fft", "functional", "linalg", "nn", "special", "vmap"])
 def test_a_module_that_is_imported_at_its_first_use_brings_the_ops_that_it_calls_by_name(module: str) -> None:
     # In a process of its own, for here every op is declared already.
     program = """

@@ -20,17 +20,15 @@ _marking = _thread.allocate_lock()
 
 
 class _Swept(_thread._local):
-    """For whom this thread sweeps: the serial number of the recorder, 0 for nobody in particular."""
-
-    by: int = 0
+    recorder: Recorder | None = None
 
 
 _swept = _Swept()
 
 
-def sweeping() -> int:
-    """The serial number of the recorder for which this thread sweeps, 0 for nobody in particular."""
-    return _swept.by
+def sweeping() -> Recorder | None:
+    """The recorder for which this thread sweeps; None for nobody in particular."""
+    return _swept.recorder
 
 
 @final
@@ -70,7 +68,7 @@ def sweep(
     """
     wanted = {n for n in sources if n is not None}
     token, order, leaves = _collect([n for n, _ in seeds], wanted, recorder)
-    before, _swept.by = _swept.by, 0 if recorder is None else recorder.serial
+    before, _swept.recorder = _swept.recorder, recorder
     try:
         for node, g in seeds:
             if node.mark is token:
@@ -97,7 +95,7 @@ def sweep(
                     found[node] = g
         return [found.get(n) if n is not None else None for n in sources]
     finally:
-        _swept.by = before
+        _swept.recorder = before
         _clean(token, (order, leaves))
 
 
@@ -123,11 +121,29 @@ def _run(order: list[Node], start: int, stop: int, recorded: bool, consumed: Own
         raise
 
 
+def sweep_since(
+    seeds: Sequence[tuple[Node, Any]], recorder: Recorder | None, start: int, *, recorded: bool
+) -> list[tuple[Node, Any]]:
+    """What the seeds send to nodes from before number `start`, or to leaves, through the nodes made since then."""
+    token, order, leaves = _collect([n for n, _ in seeds], set(), recorder, start)
+    before, _swept.recorder = _swept.recorder, recorder
+    try:
+        for node, g in seeds:
+            if node.mark is token:
+                receive(node, g)
+        _run(order, 0, len(order), recorded, None)
+        return [(node, node.grad) for node in leaves if node.grad is not None]
+    finally:
+        _swept.recorder = before
+        _clean(token, (order, leaves))
+
+
 def advance(
-    seeds: Sequence[tuple[Node, Any]], targets: Sequence[Node | None], recorder: Recorder, *, recorded: bool
+    seeds: Sequence[tuple[Node, Any]], targets: Sequence[Node | None], recorder: Recorder | None, *, recorded: bool
 ) -> list[Any]:
     """The tangents of the targets, from those of `seeds`, through what `recorder` has kept; None where there is none.
 
+    With no recorder, through what anybody has kept.  The tangent of a seed may be None: nodes before it are not looked at.
     With `recorded`, tangents are Tensors, and what is computed is recorded by whoever is active; else raw arrays.
     """
     tangents: dict[Node, Any] = dict(seeds)
@@ -138,13 +154,13 @@ def advance(
     return [None if n is None else tangents.get(n) for n in targets]
 
 
-def _before(targets: list[Node], known: dict[Node, Any], recorder: Recorder) -> list[Node]:
+def _before(targets: list[Node], known: dict[Node, Any], recorder: Recorder | None) -> list[Node]:
     """The nodes that lead to the targets, down to those that are known; oldest first."""
     found: dict[Node, None] = {}
     stack = targets
     while stack:
         node = stack.pop()
-        if node in found or node in known or recorder not in node.owners.recorders:
+        if node in found or node in known or (recorder is not None and recorder not in node.owners.recorders):
             continue
         if node.op is SPENT:
             SPENT.push(node, ())
@@ -165,9 +181,9 @@ def _halts(
 
 
 def _collect(
-    targets: list[Node], wanted: set[Node], recorder: Recorder | None
+    targets: list[Node], wanted: set[Node], recorder: Recorder | None, start: int = 0
 ) -> tuple[_Sweep, list[Node], list[Node]]:
-    """Mark the nodes between targets and sources; newest first, leaves apart."""
+    """Mark the nodes between targets and sources, or down to those from before `start`; newest first, leaves apart."""
     while True:
         token = _Sweep()
         order: list[Node] = []
@@ -175,7 +191,11 @@ def _collect(
         stack: list[Node] = []
         try:
             with _marking:
-                stray = _mark(token, targets, wanted, recorder, order, leaves, stack)
+                if start:
+                    stray = False
+                    _mark_since(token, targets, recorder, start, order, leaves)
+                else:
+                    stray = _mark(token, targets, wanted, recorder, order, leaves, stack)
             order.sort(key=_by_age, reverse=True)
             return token, _prune(token, order, leaves, wanted) if stray else order, leaves
         except _Busy as busy:  # another thread is sweeping over some of these nodes: when it is done, again
@@ -238,6 +258,25 @@ def _mark(
                     r.mark = token
                     push(r)
     return stray
+
+
+def _mark_since(
+    token: _Sweep, targets: list[Node], recorder: Recorder | None, start: int, order: list[Node], leaves: list[Node]
+) -> None:
+    """Fill `order` and `leaves`: what was made before `start` is a leaf."""
+    stack = list(targets)
+    while stack:
+        node = stack.pop()
+        if node.mark is token or (recorder is not None and recorder not in node.owners.recorders):
+            continue
+        if node.mark is not None:
+            _set_aside(token, node)
+        node.mark = token
+        if node.seq < start or node.p is None:
+            leaves.append(node)
+        else:
+            order.append(node)
+            stack.extend(p for p in parents(node) if p is not None)
 
 
 def _prune(token: _Sweep, order: list[Node], leaves: list[Node], wanted: set[Node]) -> list[Node]:

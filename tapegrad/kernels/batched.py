@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, final
 
 from numpy import ndarray
 
+from tapegrad.errors import BatchedValueError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -64,6 +66,32 @@ class Batched:
 
     def __getitem__(self, index: Any) -> Any:
         return Batched.function("getitem")(self, index)
+
+    def refused(self, what: str, instead: str) -> BatchedValueError:
+        """The error for a use of the batch as if it were one array; `instead` says what to write."""
+        level = self.level
+        if level.name:
+            where = f"inside vmap({level.name}) it has a value for each of {level.size} items"
+        else:
+            where = f"where rows of a Jacobian are computed together it has a value for each of {level.size}"
+        return BatchedValueError(f"{what}: {where}, {self.dtype} {self.shape} each; {instead}")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise self.refused("x.numpy()", "compute with functions of tapegrad, and look at values outside")
+
+    def __bool__(self) -> bool:
+        raise self.refused("bool(x)", "write tapegrad.where(x, a, b) in place of `a if x else b`")
+
+    def __index__(self) -> int:
+        raise self.refused(
+            "int(x)", "index with the tensor itself, or write tapegrad.take(a, x); it can't be the bound of a slice or a range"
+        )
+
+    def __int__(self) -> int:
+        return self.__index__()
+
+    def __float__(self) -> float:
+        raise self.refused("float(x)", "compute with the tensor itself")
 
     def __repr__(self) -> str:
         return f"Batched({self.value!r}, level={self.level})"

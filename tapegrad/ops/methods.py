@@ -8,6 +8,7 @@ import numpy as np
 
 from tapegrad.core.tensor import Tensor, linked, tensor
 from tapegrad.errors import DetachedError, DTypeError, ShapeError
+from tapegrad.kernels.batched import Batched
 from tapegrad.ops import array_methods, exchange, inplace
 from tapegrad.registry.op import OPS
 
@@ -91,6 +92,10 @@ def setitem(self: Tensor, key: Any, value: Any, /) -> None:
 def scalar(self: Tensor, what: str) -> Any:
     """The only element, as a NumPy scalar."""
     raw = self.read()[0]
+    if type(raw) is Batched:
+        if what == "int(x)":
+            raw.__index__()
+        raise raw.refused(what, "compute with the tensor itself, and look at values outside")
     if raw.shape != () and np.prod(raw.shape) != 1:
         raise TypeError(f"{what} takes an array of one element, got shape {raw.shape}")
     return np.asarray(raw).reshape(())[()]
@@ -99,6 +104,8 @@ def scalar(self: Tensor, what: str) -> Any:
 def truth(self: Tensor) -> bool:
     """Whether the only element is true."""
     raw = self.read()[0]
+    if type(raw) is Batched:
+        return bool(raw)
     if raw.shape != () and np.prod(raw.shape) != 1:
         raise ShapeError(
             f"bool(x): expected x.size == 1, got shape {raw.shape}; write tapegrad.any(x) or tapegrad.all(x)"
@@ -109,6 +116,8 @@ def truth(self: Tensor) -> bool:
 def index(self: Tensor) -> int:
     """The element of a 0-d tensor of integers, where Python wants an index."""
     raw = self.read()[0]
+    if type(raw) is Batched:
+        return int(raw)
     if raw.shape != () or raw.dtype.kind not in "iu":
         raise DTypeError(f"an index is a 0-d tensor of integers, got {raw.dtype} {tuple(raw.shape)}")
     return int(raw)
@@ -133,6 +142,8 @@ def reduced(self: Tensor) -> Any:
 
 def text(self: Tensor) -> str:
     raw, node = self.read()
+    if type(raw) is Batched:
+        return f"Tensor({raw.level.size} items {raw.shape}, dtype={raw.dtype}{', recorded' if exchange.is_recorded(node) else ''})"
     values = np.array2string(np.asarray(raw), separator=", ", prefix="Tensor(")
     watched = ", recorded" if exchange.is_recorded(node) else ""
     return f"Tensor({values}, dtype={raw.dtype}{watched})"
@@ -175,9 +186,9 @@ def install() -> None:
         "__len__": _length,
         "__iter__": _iterate,
         "__bool__": truth,
-        "__int__": lambda self: int(scalar(self, "int()")),
-        "__float__": lambda self: float(scalar(self, "float()")),
-        "__complex__": lambda self: complex(scalar(self, "complex()")),
+        "__int__": lambda self: int(scalar(self, "int(x)")),
+        "__float__": lambda self: float(scalar(self, "float(x)")),
+        "__complex__": lambda self: complex(scalar(self, "complex(x)")),
         "__index__": index,
         "__copy__": copied,
         "__reduce__": reduced,
@@ -190,7 +201,7 @@ def install() -> None:
         "device": property(exchange.device),
         "to_device": exchange.to_device,
         "numpy": exchange.numpy,
-        "item": lambda self: scalar(self, "item()").item(),
+        "item": lambda self: scalar(self, "x.item()").item(),
         "tolist": lambda self: exchange.numpy(self).tolist(),
         "T": property(lambda self: OPS["permute_dims"].entry(self, tuple(range(self.ndim))[::-1])),
         "mT": property(lambda self: OPS["matrix_transpose"].entry(self)),

@@ -161,7 +161,8 @@ def spread(xp: Any, x: Any, /, level: Level) -> Any:
 
 def _spread_adjoint(F: Any, g: Any, level: Level) -> Any:
     """To a recorder that was entered inside the batch, each item has a derivative of its own."""
-    return g if sweeping() > level else F.collect(g, level)
+    by = sweeping()
+    return g if by is not None and by.serial > level else F.collect(g, level)
 
 
 spread.adjoint(x=_spread_adjoint)

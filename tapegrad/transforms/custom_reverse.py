@@ -1,4 +1,4 @@
-"""Functions of functions: derivatives that the user writes."""
+"""A function with a derivative of its own, given as its pullback."""
 
 from __future__ import annotations
 
