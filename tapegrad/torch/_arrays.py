@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
 
 
-def made(raw: Any) -> Any:
+def made(raw: Any, *, requires_grad: bool = False) -> Any:
     """A tensor of a NumPy array, which it takes over."""
     from tapegrad.torch._tensor import wrap
 
-    return wrap(raw[()] if type(raw) is np.ndarray and raw.ndim == 0 else raw)
+    x = wrap(raw[()] if type(raw) is np.ndarray and raw.ndim == 0 else raw)
+    if requires_grad:
+        x.requires_grad_()
+    return x
+
+
+def parameter(x: Any, *, requires_grad: bool = True) -> Any:
+    """A parameter with the value of a tensor."""
+    from tapegrad.torch.nn.parameter import Parameter
+
+    return Parameter(x, requires_grad)
+
+
+def is_parameter(x: Any) -> bool:
+    """Whether this is a parameter of a module."""
+    from tapegrad.torch.nn.parameter import Parameter
+
+    return isinstance(x, Parameter)
 
 
 def is_tensor(x: Any) -> bool:
@@ -37,6 +55,9 @@ def fill(x: Any, values: np.ndarray[Any, Any]) -> Any:
 
 def cpu() -> Any:
     """The device of all that is made here."""
-    from tapegrad.torch import device
+    return facade().device("cpu")
 
-    return device("cpu")
+
+def facade() -> Any:
+    """The module `tapegrad.torch`, which imports what this module serves."""
+    return importlib.import_module("tapegrad.torch")

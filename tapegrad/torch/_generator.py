@@ -117,7 +117,9 @@ class Generator:
         self._fresh = left == 1 and after == 0
         words = np.frombuffer(data, "<u8", _WORDS, _HEAD.size).astype(np.uint32)
         self._source = np.random.RandomState(0)
-        self._source.set_state({"bit_generator": "MT19937", "state": {"key": words, "pos": _WORDS if left == 1 else after}})
+        self._source.set_state(
+            {"bit_generator": "MT19937", "state": {"key": words, "pos": _WORDS if left == 1 else after}}
+        )
         _, spare, _, has_spare, _, _ = _TAIL.unpack_from(data, _HEAD.size + 8 * _WORDS)
         self.spare = spare if has_spare else None
 

@@ -211,6 +211,23 @@ def dirichlet(generator: Generator, concentration: Array) -> Array:
     return np.maximum(shares, np.finfo(shares.dtype).tiny)
 
 
+def check_weights(weights: Array, n: int, *, replacement: bool) -> None:
+    """Raise where `n` indices can't be drawn by these weights."""
+    if weights.dtype.name not in DIGITS:
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {weights.dtype}")
+    if weights.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if n <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and n > weights.shape[-1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    wide = weights.astype(float64)
+    if not (np.isfinite(wide) & (wide >= 0)).all():
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if (wide.sum(-1) <= 0).any():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+
+
 def multinomial(generator: Generator, weights: Array, n: int, *, replacement: bool) -> Array:
     """`n` indices for each row of weights, the heavier ones more often."""
     if n == 1 or not replacement:

@@ -1,0 +1,1 @@
+"""What is around tensors and modules: `data`, `hooks`, `checkpoint`."""
