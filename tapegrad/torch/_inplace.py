@@ -202,3 +202,19 @@ def _commit_view(x: Any, y: Any, info: View, store: Storage) -> None:
         base.node = whole.node
         x.node = y.node
     spoil(store, x, history)
+
+
+def add_into(x: Any, raw: Any) -> None:
+    """Add to a tensor without history, as gradients are accumulated."""
+    have = x.array
+    if type(have) is np.ndarray:
+        if not have.flags.writeable:
+            have = x.array = have.copy()
+        np.add(have, raw, out=have, casting="unsafe")
+        wrote(store_of(x), have)
+    else:
+        x.array = (have + raw).astype(have.dtype)
+        store_of(x).version += 1
+    store = x._store
+    if store.fresh:
+        spoil(store, x, False)

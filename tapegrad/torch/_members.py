@@ -9,7 +9,7 @@ import numpy as np
 
 from tapegrad.core.recorder import group
 from tapegrad.core.tensor import Tensor as Core
-from tapegrad.torch import _indexing, _inplace, _shapes
+from tapegrad.torch import _graph, _indexing, _inplace, _shapes, _watching
 from tapegrad.torch._construct import track
 from tapegrad.torch._devices import CPU
 from tapegrad.torch._dtypes import numpy_of
@@ -20,6 +20,7 @@ from tapegrad.torch._storage import Storage
 from tapegrad.torch._tensor import STYLE, Tensor, auto_of, wrap
 from tapegrad.torch._text import text
 from tapegrad.torch._views import alias, give_memory, store_of, take, view_of
+from tapegrad.torch.autograd import _of_tensor
 
 _NUMBERS = (int, float, complex, bool, np.number, np.bool_, np.ndarray)
 
@@ -458,6 +459,12 @@ def install() -> None:
         "is_inference": lambda self: type(self).__name__ == "Inference",
         "resolve_conj": lambda self: self,
         "resolve_neg": lambda self: self,
+        "backward": _of_tensor,
+        "grad_fn": property(_graph.grad_fn),
+        "output_nr": property(_graph.output_nr),
+        "register_hook": _watching.register_hook,
+        "register_post_accumulate_grad_hook": _watching.register_post_accumulate_grad_hook,
+        "retain_grad": _watching.retain_grad,
         "retains_grad": property(lambda self: getattr(self, "_auto", None) is not None and self._auto.retains),
     }
     for name, member in members.items():

@@ -1,0 +1,336 @@
+"""`backward` and `grad`: sweeps over what the implicit recorder has recorded."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from tapegrad.core.backward import Hooked, Let, backward
+from tapegrad.core.node import Recorded
+from tapegrad.core.tensor import Tensor as Core
+from tapegrad.core.tensor import linked
+from tapegrad.errors import TapegradError
+from tapegrad.kernels.batched import Batched
+from tapegrad.registry.rules import Variant
+from tapegrad.registry.space import F, space_of_type
+from tapegrad.torch import _watching
+from tapegrad.torch._errors import SPENT, translated
+from tapegrad.torch._inplace import add_into
+from tapegrad.torch._recorder import IMPLICIT, OWNERS, is_leaf_node, own, switch
+from tapegrad.torch._tensor import STYLE, Tensor, auto_of, wrap
+from tapegrad.torch._versions import check
+
+#: Held while a gradient is added to a leaf's: several threads may do so.
+_ACCUMULATING = threading.Lock()
+_UNUSED = (
+    "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired "
+    "behavior."
+)
+
+
+# -- what is let go of -------------------------------------------------------------------------------
+def _spent(node: Any, _: Any) -> Any:
+    raise RuntimeError(SPENT)
+
+
+class _Spent(Recorded):
+    """An op of a node whose values are gone."""
+
+    __slots__ = ("backward_name",)
+
+    def __init__(self, name: str, backward_name: str) -> None:
+        super().__init__(name, _spent, _spent, _spent, _spent)
+        self.backward_name = backward_name
+
+
+def _twin(node: Any) -> Recorded | None:
+    """The op that takes the place of a node's own once its values are gone; itself if it has saved none."""
+    op = node.op
+    inner = op.op if type(op) is Hooked else op
+    if type(inner) is _Spent:
+        return None
+    from tapegrad.torch._node_names import name_of
+
+    if type(inner) is Variant:
+        names = [n for n in inner.saved if n == "y" or n in inner.op.arrays]
+        if not names:
+            return None if type(op) is Hooked else op
+        twin = _Spent(op.name, name_of(node))
+    else:
+        release = getattr(inner, "release", None)
+        if release is not None:
+            release(node)
+            return None
+        if node.s is None or inner.name == "pick":
+            return op
+        twin = _Spent(op.name, name_of(node))
+    if type(op) is Hooked:
+        op.op = twin
+        node.s = node.t = None
+        return None
+    # a name such as MmBackward0 is a matter of the node, so the twin is made for the node alone
+    if inner.name in ("matmul", "getitem", "sum", "pow", "max", "min"):
+        node.op = twin
+        node.s = node.t = None
+        return None
+    return twin
+
+
+_LET = Let(OWNERS, _twin)
+
+
+# -- roots -------------------------------------------------------------------------------------------
+def tensors_of(x: Any, what: str = "tensors") -> tuple[Any, ...]:
+    """One tensor or several as a tuple."""
+    if isinstance(x, Core):
+        return (x,)
+    found = tuple(x)
+    for v in found:
+        if not isinstance(v, Core):
+            raise TypeError(f"{what} must be either a Tensor or a tuple of Tensors, got {type(v).__name__}")
+    return found
+
+
+def _roots(tensors: Any, gradients: Any, batch: Any, recorded: bool) -> list[tuple[Any, Any]]:
+    seeds = []
+    for i, (y, g) in enumerate(zip(tensors, gradients, strict=True)):
+        if isinstance(g, Core):
+            g = _given(y, g, i, batch, recorded)
+        elif g is not None:
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+        node = own(y.node)
+        if node is None:
+            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
+        if g is None:
+            g = _ones(y, recorded)
+        seeds.append((node, g))
+    return seeds
+
+
+def _ones(y: Any, recorded: bool) -> Any:
+    raw = y.array
+    if int(np.prod(raw.shape)) != 1:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    if raw.dtype.kind == "c":
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {y.dtype}")
+    ones = type(raw)(1) if isinstance(raw, np.generic) else space_of_type(type(raw)).ones_like(raw)
+    return linked(ones, None) if recorded else ones
+
+
+def _given(y: Any, g: Any, i: int, batch: Any, recorded: bool) -> Any:
+    raw, node = g.read()
+    shape = raw.shape if batch is None else raw.shape[1:]
+    if shape != y.array.shape:
+        from tapegrad.torch._size import Size
+
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{i}] has a shape of {Size(shape)} and output[{i}] has a shape of {Size(y.array.shape)}."
+        )
+    if raw.dtype != y.array.dtype:
+        if raw.dtype.kind == "c" and y.array.dtype.kind != "c":
+            raise RuntimeError(
+                "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype"
+            )
+        raw = raw.astype(y.array.dtype)
+    if batch is not None:
+        raw = Batched(raw, batch)
+    return linked(raw, node) if recorded else raw
+
+
+# -- sweeps ------------------------------------------------------------------------------------------
+def _sweep(seeds: Any, sources: Any, create_graph: bool, keep: bool) -> Any:
+    was = switch(create_graph)
+    try:
+        with np.errstate(all="ignore"):
+            return backward(
+                seeds,
+                IMPLICIT,
+                sources=sources,
+                recorded=create_graph,
+                let=None if keep else _LET,
+                check=check,
+                step=_watching.STEP[0],
+                mixed=_watching.MIXED[0],
+            )
+    except TapegradError as error:
+        raise translated(error) from error
+    finally:
+        switch(was)
+
+
+def as_gradient(g: Any) -> Any:
+    """A cotangent of a sweep as a tensor."""
+    if type(g) is Core:
+        out = STYLE.adopt(g)
+        return out
+    if hasattr(g, "dense"):
+        g = g.dense()
+    return wrap(g)
+
+
+def run_backward(
+    tensors: Any, grad_tensors: Any, retain_graph: bool | None, create_graph: bool, inputs: Any
+) -> None:
+    """Add to the `grad` of the leaves that these depend on, or of the inputs that are given."""
+    ys = tensors_of(tensors)
+    gs = (None,) * len(ys) if grad_tensors is None else (
+        (grad_tensors,) if isinstance(grad_tensors, Core) else tuple(grad_tensors)
+    )
+    if len(gs) != len(ys):
+        raise RuntimeError(f"got {len(ys)} tensors and {len(gs)} gradients")
+    sources = None
+    if inputs is not None:
+        inputs = tensors_of(inputs, "inputs")
+        if not inputs:
+            raise RuntimeError("'inputs' argument to backward cannot be empty.")
+        sources = [_source(x) for x in inputs]
+    keep = create_graph if retain_graph is None else retain_graph
+    found = _sweep(_roots(ys, gs, None, create_graph), sources, create_graph, keep)
+    if sources is None:
+        for node, (g, fresh) in found.items():
+            x = _tensor_of(node)
+            if x is not None:
+                _accumulate(x, g, fresh, create_graph)
+        return
+    done: set[int] = set()
+    for x, node in zip(inputs, sources, strict=True):
+        if node in found and id(x) not in done:
+            done.add(id(x))
+            _accumulate(x, *found[node], create_graph)
+
+
+def _source(x: Any) -> Any:
+    node = own(x.node)
+    if node is None:
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
+    return node
+
+
+def _tensor_of(leaf: Any) -> Any:
+    """The tensor that a leaf is the node of, if it still exists."""
+    return None if leaf.s is None else leaf.s()
+
+
+def _hooks_of_leaf(x: Any, g: Any) -> Any:
+    auto = getattr(x, "_auto", None)
+    if auto is None or not is_leaf_node(own(x.node)):
+        return g
+    if auto.hooks:
+        g = _watching.call_hooks(auto.hooks, g)
+    if auto.accumulate is not None:
+        g = auto.accumulate.run_before(g)
+    return g
+
+
+def _accumulate(x: Any, g: Any, fresh: bool, create_graph: bool) -> None:
+    auto = auto_of(x)
+    if auto.hooks or auto.accumulate is not None:
+        was = switch(create_graph)
+        try:
+            g = _hooks_of_leaf(x, as_gradient(g))
+        finally:
+            switch(was)
+        fresh = False
+    with _ACCUMULATING:
+        _add(auto, g, fresh, create_graph)
+    if auto.accumulate is not None:
+        auto.accumulate.run_after(auto.grad)
+    if auto.post:
+        for hook in list(auto.post.values()):
+            hook(x)
+
+
+def _add(auto: Any, g: Any, fresh: bool, create_graph: bool) -> None:
+    have = auto.grad
+    if have is None:
+        auto.grad = _first(g, fresh, create_graph)
+    elif create_graph or have.node is not None:
+        was = switch(create_graph)
+        try:
+            auto.grad = STYLE.add(have, as_gradient(g) if type(g) is not Tensor else g)
+        finally:
+            switch(was)
+    else:
+        raw = g.read()[0] if isinstance(g, Core) else g
+        add_into(have, raw.dense() if hasattr(raw, "dense") else raw)
+
+
+def _first(g: Any, fresh: bool, create_graph: bool) -> Any:
+    if isinstance(g, Core):
+        if create_graph and g.node is not None:
+            return STYLE.adopt(linked(g.array, g.node))
+        g = g.read()[0]
+        fresh = False
+    if hasattr(g, "dense"):
+        g, fresh = g.dense(), True
+    if type(g) is np.ndarray and not (fresh and g.base is None and g.flags.owndata and g.flags.writeable):
+        g = np.array(g)
+    return wrap(g)
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The gradients of the outputs' sum, or of their product with `grad_outputs`, for each of the inputs."""
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+    allow_unused = materialize_grads if allow_unused is None else allow_unused
+    ys, xs = tensors_of(outputs, "outputs"), tensors_of(inputs, "inputs")
+    gs = (None,) * len(ys) if grad_outputs is None else (
+        (grad_outputs,) if isinstance(grad_outputs, Core) else tuple(grad_outputs)
+    )
+    if len(gs) != len(ys):
+        raise RuntimeError(f"got {len(ys)} tensors and {len(gs)} gradients")
+    keep = create_graph if retain_graph is None else retain_graph
+    batch: Any = None
+    if is_grads_batched:
+        from tapegrad.registry.batching import new_level
+
+        size = next(g.array.shape[0] for g in gs if g is not None)
+        if size == 1:
+            return _of_one(ys, xs, gs, keep, create_graph, allow_unused, materialize_grads)
+        batch = new_level(size)
+    seeds = _roots(ys, gs, batch, create_graph)
+    sources = [_source(x) for x in xs]
+    found = _sweep(seeds, sources, create_graph, keep)
+    results = []
+    once: dict[Any, Any] = {}
+    for x, node in zip(xs, sources, strict=True):
+        if node not in found:
+            if not allow_unused:
+                raise RuntimeError(_UNUSED)
+            results.append(STYLE.zeros_like(x) if materialize_grads else None)
+            continue
+        if node not in once:
+            once[node] = _result(x, found[node][0], create_graph)
+        g = once[node]
+        results.append(g if batch is None else STYLE.adopt(F.unbatch(linked(g.array, g.node), batch)))
+    return tuple(results)
+
+
+def _of_one(ys: Any, xs: Any, gs: Any, keep: bool, create_graph: bool, allow_unused: bool, materialize: bool) -> Any:
+    """A batch of one: there is nothing to batch."""
+    only = tuple(None if g is None else STYLE.squeeze(g, 0) for g in gs)
+    found = grad(ys, xs, only, keep, create_graph, allow_unused, False, materialize)
+    return tuple(None if g is None else STYLE.expand_dims(g, axis=0) for g in found)
+
+
+def _result(x: Any, g: Any, create_graph: bool) -> Any:
+    made = as_gradient(g)
+    if isinstance(g, Core):
+        made = STYLE.adopt(linked(g.array, g.node))
+    was = switch(create_graph)
+    try:
+        return _hooks_of_leaf(x, made)
+    finally:
+        switch(was)
+

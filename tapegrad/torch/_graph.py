@@ -1,0 +1,263 @@
+"""The graph as PyTorch shows it: `grad_fn` and its nodes, thin views of the core's."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from tapegrad.core.backward import Hooked, hooked
+from tapegrad.core.node import Node as CoreNode
+from tapegrad.core.node import parents
+from tapegrad.core.tensor import Tensor as Core
+from tapegrad.core.tensor import linked
+from tapegrad.torch._node_names import _saved, name_of
+from tapegrad.torch._recorder import IMPLICIT, is_leaf_node, own
+from tapegrad.torch._tensor import STYLE, auto_of, wrap
+from tapegrad.torch._watching import Handle
+
+_SEEN: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+
+
+class Node:
+    """A step of the graph, as `grad_fn` gives it."""
+
+    def __init__(self, node: CoreNode) -> None:
+        self._node = node
+
+    def name(self) -> str:
+        """What PyTorch calls it."""
+        return name_of(self._node)
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """The nodes that this passes gradients to, each with the number of its output."""
+        return tuple(edge_of(p) for p in _all_parents(self._node))
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict to keep anything in."""
+        op = hooked(self._node)
+        found: dict[Any, Any] = op.metadata
+        return found
+
+    def _sequence_nr(self) -> int:
+        return self._node.seq
+
+    @property
+    def _input_metadata(self) -> list[Any]:
+        return []
+
+    def register_hook(self, hook: Any) -> Handle:
+        """Call `hook(grad_inputs, grad_outputs)` after this step; what it gives back takes the place of the first."""
+        op = hooked(self._node)
+        if op.after is None:
+            op.after = _After()
+        after: Any = op.after
+        return Handle(after.hooks, hook)
+
+    def register_prehook(self, hook: Any) -> Handle:
+        """Call `hook(grad_outputs)` before this step; what it gives back takes their place."""
+        op = hooked(self._node)
+        calls = next((c.pre for c in op.before if hasattr(c, "pre")), None)
+        if calls is None:
+            calls = {}
+            op.before.append(_before(calls))
+        return Handle(calls, hook)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_saved_"):
+            return _saved_value(self._node, name.removeprefix("_saved_"))
+        raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Node) and other._node is self._node
+
+    def __hash__(self) -> int:
+        return id(self._node)
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self._node):#x}>"
+
+
+def _saved_value(node: CoreNode, name: str) -> Any:
+    op: Any = node.op.op if type(node.op) is Hooked else node.op
+    known = {"self": 0, "other": 1, "result": -1, "mat1": 0, "mat2": 1, "input": 0, "weight": 1}
+    arrays = getattr(getattr(op, "op", None), "arrays", ())
+    key = name
+    if name == "result":
+        key = "y"
+    elif name in known and known[name] < len(arrays):
+        key = arrays[known[name]]
+    found = _saved(op, node, key)
+    if found is None:
+        from tapegrad.torch._errors import SPENT
+
+        if not getattr(op, "saved", None):
+            raise RuntimeError(SPENT)
+        raise AttributeError(f"'{name_of(node)}' object has no attribute '_saved_{name}'")
+    return wrap(found) if hasattr(found, "dtype") else found
+
+
+class AccumulateGrad(Node):
+    """Where gradients of a leaf arrive."""
+
+    def __init__(self, x: Any) -> None:
+        super().__init__(own(x.node))  # type: ignore[arg-type]
+        self._of = weakref.ref(x)
+        self._pre: dict[int, Any] = {}
+        self._post: dict[int, Any] = {}
+
+    @property
+    def variable(self) -> Any:
+        """The leaf."""
+        return self._of()
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        return ()
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        found: dict[Any, Any] = self.__dict__.setdefault("_metadata", {})
+        return found
+
+    def register_prehook(self, hook: Any) -> Handle:
+        return Handle(self._pre, hook)
+
+    def register_hook(self, hook: Any) -> Handle:
+        return Handle(self._post, hook)
+
+    def run_before(self, g: Any) -> Any:
+        """The gradient as the hooks leave it."""
+        for hook in list(self._pre.values()):
+            found = hook((g,))
+            if found is not None:
+                g = found[0] if isinstance(found, tuple) else found
+        return g
+
+    def run_after(self, g: Any) -> None:
+        """Tell the hooks that the gradient has been added."""
+        for hook in list(self._post.values()):
+            hook((), (g,))
+
+
+def accumulate_of(x: Any) -> AccumulateGrad:
+    """The node of a leaf, one for each."""
+    auto = auto_of(x)
+    if auto.accumulate is None or auto.accumulate._of() is not x:
+        auto.accumulate = AccumulateGrad(x)
+    found: AccumulateGrad = auto.accumulate
+    return found
+
+
+def _all_parents(node: CoreNode) -> tuple[Any, ...]:
+    """The parents in the order of the op's arguments, None for those without a gradient."""
+    op: Any = node.op.op if type(node.op) is Hooked else node.op
+    known = [p if p is not None and own(p) is not None else None for p in parents(node)]
+    declared = getattr(op, "op", None)
+    if declared is None or op.wide or not hasattr(op, "watched"):
+        return tuple(known)
+    places = {i: p for i, p in zip(op.watched, known, strict=False)}
+    count = [i for i, a in enumerate(declared.arrays) if a in declared.differentiable]
+    return tuple(places.get(i) for i in count)
+
+
+def edge_of(node: CoreNode | None) -> tuple[Any, int]:
+    """A node as the graph shows it, and the number of its output."""
+    node = own(node)
+    if node is None or IMPLICIT not in node.owners.recorders:
+        return None, 0
+    if is_leaf_node(node):
+        x = None if node.s is None else node.s()
+        return (None, 0) if x is None else (accumulate_of(x), 0)
+    op = node.op.op if type(node.op) is Hooked else node.op
+    if op.name == "pick" and node.p is not None:
+        return node_view(node.p), node.s
+    return node_view(node), 0
+
+
+def node_view(node: CoreNode) -> Any:
+    """The same object for a node, as long as anybody holds it."""
+    op: Any = node.op.op if type(node.op) is Hooked else node.op
+    special = getattr(op, "shown", None)
+    if special is not None:
+        return special(node)
+    found = _SEEN.get(id(node))
+    if found is None or found._node is not node:
+        found = _SEEN[id(node)] = Node(node)
+    return found
+
+
+def grad_fn(x: Any) -> Any:
+    """The step that made a tensor; None for leaves."""
+    node = own(x.node)
+    if node is None or is_leaf_node(node):
+        return None
+    return edge_of(node)[0]
+
+
+def output_nr(x: Any) -> int:
+    """Which output of its `grad_fn` a tensor is."""
+    node = own(x.node)
+    return 0 if node is None else edge_of(node)[1]
+
+
+# -- hooks on nodes ----------------------------------------------------------------------------------
+def _styled(g: Any) -> Any:
+    return None if g is None else STYLE.adopt(g) if type(g) is Core else wrap(g)
+
+
+def _plain(g: Any, recorded: bool) -> Any:
+    if g is None:
+        return None
+    raw, node = g.read()
+    return linked(raw, node) if recorded else raw
+
+
+def _before(calls: dict[int, Any]) -> Any:
+    def call(g: Any) -> Any:
+        several = type(g) is list
+        recorded = any(type(c) is Core for c in (g if several else [g]))
+        gs = tuple(map(_styled, g if several else [g]))
+        for hook in list(calls.values()):
+            found = hook(gs)
+            if found is not None:
+                gs = found if isinstance(found, tuple) else (found,)
+        made = [_plain(c, recorded) for c in gs]
+        return made if several else made[0]
+
+    call.pre = calls  # type: ignore[attr-defined]
+    return call
+
+
+class _After:
+    """Runs a node's pull, and lets hooks see and replace what it sends to each parent."""
+
+    def __init__(self) -> None:
+        self.hooks: dict[int, Any] = {}
+
+    def __call__(self, node: CoreNode, pull: Any, g: Any) -> None:
+        ps = [p for p in dict.fromkeys(parents(node)) if p is not None and p.mark is node.mark]
+        held = [(p.grad, getattr(p, "own", False)) for p in ps]
+        for p in ps:
+            p.grad = None
+        out = tuple(map(_styled, g if type(g) is list else [g]))
+        recorded = any(type(c) is Core for c in (g if type(g) is list else [g]))
+        pull(node, g)
+        order = _all_parents(node)
+        sent = tuple(_styled(p.grad) if p is not None and p.mark is node.mark else None for p in order)
+        for hook in list(self.hooks.values()):
+            found = hook(sent, out)
+            if found is not None:
+                sent = found if isinstance(found, tuple) else (found,)
+        from tapegrad.core.node import receive
+
+        news = {p: c for p, c in zip(order, sent, strict=False) if p is not None}
+        for p, (grad, owned) in zip(ps, held, strict=True):
+            p.grad, p.own = grad, owned
+            made = _plain(news.get(p), recorded)
+            if made is not None:
+                receive(p, made)
+
+
+__all__ = ["AccumulateGrad", "Node", "accumulate_of", "grad_fn", "node_view", "output_nr"]

@@ -1,0 +1,143 @@
+"""Hooks on gradients, and what else looks at a sweep."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from typing import Any
+
+from tapegrad.core.backward import hooked
+from tapegrad.core.tensor import Tensor as Core
+from tapegrad.core.tensor import linked
+from tapegrad.torch._recorder import is_leaf_node, own
+from tapegrad.torch._tensor import STYLE, Tensor, auto_of, wrap
+
+#: Called in the place of each pull, where somebody looks on.
+STEP: list[Any] = [None]
+#: Whether a value that a tape watched has ever become a leaf of this style.
+MIXED = [False]
+_number = itertools.count().__next__
+
+
+class Handle:
+    """What takes a hook away again."""
+
+    __slots__ = ("__weakref__", "_hooks", "id")
+
+    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
+        self.id = _number()
+        self._hooks = weakref.ref(hooks) if not isinstance(hooks, dict) else (lambda: hooks)
+        hooks[self.id] = hook
+
+    def remove(self) -> None:
+        """Take the hook away; nothing happens if it is gone."""
+        found = self._hooks()
+        if found is not None:
+            found.pop(self.id, None)
+
+    def __enter__(self) -> Handle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+def call_hooks(hooks: dict[int, Any], g: Any) -> Any:
+    """The gradient as the hooks leave it, in the order in which they were registered."""
+    for hook in list(hooks.values()):
+        found = hook(g)
+        if found is None:
+            continue
+        if not isinstance(found, Tensor):
+            raise TypeError(f"expected Variable, but hook returned '{type(found).__name__}'")
+        if found.array.shape != g.array.shape:
+            name = getattr(hook, "__name__", "unknown")
+            raise RuntimeError(f"hook '{name}' has changed the size of value")
+        if found.array.dtype != g.array.dtype:
+            found = STYLE.astype(found, g.array.dtype)
+        g = found
+    return g
+
+
+def on_cotangent(hooks: Any) -> Any:
+    """What a node calls with its complete cotangent: raw, or a plain Tensor where the sweep is recorded."""
+
+    def call(g: Any) -> Any:
+        if type(g) is list:  # of an op of several outputs
+            return g
+        recorded = type(g) is Core
+        found = hooks(STYLE.adopt(g) if recorded else wrap(g))
+        raw, node = found.read()
+        return linked(raw, node) if recorded else raw
+
+    return call
+
+
+def register_hook(x: Any, hook: Any) -> Handle:
+    """Call `hook` with the gradient of a tensor; what it gives back, if not None, takes its place."""
+    node = own(x.node)
+    if node is None:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if is_leaf_node(node):
+        auto = auto_of(x)
+        if auto.hooks is None:
+            auto.hooks = {}
+        return Handle(auto.hooks, hook)
+    return Handle(hooks_of(node), hook)
+
+
+class _Calls(dict[int, Any]):
+    """The hooks on one tensor's gradient."""
+
+    def __call__(self, g: Any) -> Any:
+        return call_hooks(self, g)
+
+
+def hooks_of(node: Any) -> dict[int, Any]:
+    """The hooks on what a node has made."""
+    op = hooked(node)
+    for call in op.before:
+        found = getattr(call, "hooks", None)
+        if found is not None:
+            kept: dict[int, Any] = found
+            return kept
+    calls = _Calls()
+    made = on_cotangent(calls)
+    made.hooks = calls
+    op.before.append(made)
+    return calls
+
+
+def register_post_accumulate_grad_hook(x: Any, hook: Any) -> Handle:
+    """Call `hook` with a leaf once its `grad` is complete."""
+    node = own(x.node)
+    if node is None:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if not is_leaf_node(node):
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    auto = auto_of(x)
+    if auto.post is None:
+        auto.post = {}
+    return Handle(auto.post, hook)
+
+
+def retain_grad(x: Any) -> None:
+    """Let a computed tensor keep its gradient in `grad`."""
+    node = own(x.node)
+    if node is None:
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    auto = auto_of(x)
+    if is_leaf_node(node) or auto.retains:
+        return
+    auto.retains = True
+    where = weakref.ref(x)
+
+    def keep(g: Any) -> Any:
+        t = where()
+        if t is not None:
+            from tapegrad.torch._backward import _add
+
+            _add(t._auto, g, False, g.node is not None)
+        return g
+
+    hooked(node).before.append(on_cotangent(keep))
