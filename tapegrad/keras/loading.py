@@ -18,6 +18,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, final
 
+from tapegrad.keras import look
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType
@@ -99,16 +101,30 @@ class _Finder(importlib.abc.MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         package, _, name = fullname.rpartition(".")
-        if package != PACKAGE or name not in MODULES:
+        if fullname != PACKAGE and (package != PACKAGE or name not in MODULES):
             return None
         shipped = importlib.machinery.PathFinder.find_spec(fullname, path, target)
         if shipped is None or shipped.origin is None:
             return None
-        return importlib.util.spec_from_file_location(fullname, shipped.origin, loader=_Loader(fullname, shipped.origin))
+        return importlib.util.spec_from_file_location(
+            fullname,
+            shipped.origin,
+            loader=(_Package if fullname == PACKAGE else _Module)(fullname, shipped.origin),
+            submodule_search_locations=shipped.submodule_search_locations,
+        )
 
 
 @final
-class _Loader(importlib.machinery.SourceFileLoader):
+class _Package(importlib.machinery.SourceFileLoader):
+    """Loads the backend's package, whose functions then show their results in the look that is asked for."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        look.dress(module)
+
+
+@final
+class _Module(importlib.machinery.SourceFileLoader):
     """Loads a module of the backend with tapegrad's arrays as its `np`, and tapegrad's versions of its functions."""
 
     def get_code(self, fullname: str) -> Any:

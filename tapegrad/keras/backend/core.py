@@ -14,6 +14,7 @@ from keras.src.backend.common.symbolic_scope import SymbolicScope
 
 import tapegrad as tg
 from tapegrad.core.tensor import Tensor, linked
+from tapegrad.keras import look
 from tapegrad.ops.convert import asarray
 from tapegrad.ops.exchange import is_recorded
 from tapegrad.registry.space import F
@@ -44,7 +45,7 @@ class Variable(KerasVariable):  # type: ignore[misc]  # Keras has no type hints
     """Keras's variable, whose value is a variable of tapegrad's: tapes watch it, and take it as a source."""
 
     def _initialize(self, value: Any) -> None:
-        self._value = tg.Variable(convert_to_tensor(value, self._dtype), trainable=self._trainable, name=self._name)
+        self._value = look.variable(convert_to_tensor(value, self._dtype), trainable=self._trainable, name=self._name)
 
     def _direct_assign(self, value: Any) -> None:
         self._value.assign(convert_to_tensor(value, self._dtype))
@@ -64,11 +65,14 @@ class Variable(KerasVariable):  # type: ignore[misc]  # Keras has no type hints
         """Whether the variable of tapegrad's can take this as it is: it neither promotes nor broadcasts."""
         if in_stateless_scope() or self._value is None:
             return False
-        return isinstance(value, Tensor) and value.shape == self._shape and value.array.dtype == self._value.array.dtype
+        if not isinstance(value, Tensor):
+            return False
+        raw, own = value.array, self._value.array
+        return raw.shape == own.shape and raw.dtype == own.dtype
 
     def _change(self, how: str, value: Any) -> Any:
         getattr(self._value, how)(value)
-        return _read(self._value)
+        return look.shown(_read(self._value))
 
     @property
     def trainable(self) -> bool:
@@ -169,7 +173,7 @@ def _tried(fn: Callable[..., Any], args: Any, kwargs: Any, lengths: tuple[int, i
         if not isinstance(x, KerasTensor):
             return x
         sizes = tuple(lengths[i > 0] if n is None else n for i, n in enumerate(x.shape))
-        return F.ones(sizes, dtype=numpy.dtype(x.dtype) if x.dtype != "bfloat16" else tg.bfloat16)
+        return look.shown(F.ones(sizes, dtype=numpy.dtype(x.dtype) if x.dtype != "bfloat16" else tg.bfloat16))
 
     args, kwargs = tree.map_structure(value, (args, kwargs))
     return fn(*args, **kwargs)
@@ -267,7 +271,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
 
             return value, pulled
 
-        return tg.custom_gradient(inner)(*map(convert_to_tensor, given))
+        return look.shown(tg.custom_gradient(inner)(*map(convert_to_tensor, given)))
 
     return run
 

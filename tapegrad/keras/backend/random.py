@@ -95,7 +95,7 @@ def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Any = None)
     if rate == 0.0:
         return x
     sizes = x.shape if noise_shape is None else [n if k is None else k for k, n in zip(noise_shape, x.shape, strict=True)]
-    kept = _generator(seed).random(_sizes(sizes), numpy.float32) >= rate
+    kept = _generator(seed).random(_sizes(sizes)) < 1 - rate
     return x * _given(kept * (1 / (1 - rate)), x.array.dtype)
 
 

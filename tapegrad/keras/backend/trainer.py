@@ -16,6 +16,7 @@ from keras.src.utils import traceback_utils
 from keras.src.utils.python_utils import pythonify_logs
 
 import tapegrad as tg
+from tapegrad.keras import look
 from tapegrad.keras.backend.core import convert_to_numpy, convert_to_tensor, is_tensor
 
 __all__ = ["install"]
@@ -34,7 +35,7 @@ def _tensors(data: Any) -> Any:
     """Arrays of a batch as tensors; strings and None as they are."""
 
     def one(v: Any) -> Any:
-        return convert_to_tensor(v) if isinstance(v, numpy.ndarray) and v.dtype.kind in "biufc" else v
+        return look.shown(convert_to_tensor(v)) if isinstance(v, numpy.ndarray) and v.dtype.kind in "biufc" else v
 
     return tree.map_structure(one, data)
 
@@ -132,7 +133,6 @@ def _extended(shipped: type) -> type:
                 class_weight=class_weight,
                 steps_per_execution=self.steps_per_execution,
             )
-            self._build_from(iterator)
             if not isinstance(callbacks, callbacks_module.CallbackList):
                 callbacks = callbacks_module.CallbackList(
                     callbacks,
@@ -164,18 +164,6 @@ def _extended(shipped: type) -> type:
             self._eval_epoch_iterator = None
             callbacks.on_train_end(logs=logs)
             return self.history
-
-        def _build_from(self, iterator: Any) -> None:
-            """Build what is not built, on the shapes of a first batch."""
-            if not all(layer.built for layer in self._flatten_layers()) or not self._compiled_is_built():
-                for _, _, batches in iterator:
-                    self._symbolic_build(batches[0])
-                    break
-                iterator.reset()
-            self._post_build()
-
-        def _compiled_is_built(self) -> bool:
-            return all(part is None or part.built for part in (self._compile_metrics, self._compile_loss))
 
         def _epoch(self, epoch: int, iterator: Any, callbacks: Any) -> dict[str, Any]:
             self.reset_metrics()
@@ -216,7 +204,7 @@ def _extended(shipped: type) -> type:
         def train_on_batch(
             self, x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any = None, return_dict: bool = False
         ) -> Any:
-            """One step on a batch; loss and metrics, which add up over calls until `reset_metrics`."""
+            """One step on a batch; its loss and metrics."""
             self._assert_compile_called("train_on_batch")
             if class_weight is not None:
                 if sample_weight is not None:
@@ -225,9 +213,13 @@ def _extended(shipped: type) -> type:
                         f"Received: sample_weight={sample_weight}, class_weight={class_weight}"
                     )
                 sample_weight = data_adapter_utils.class_weight_to_sample_weights(y, class_weight)
-            data = (x, y, sample_weight)
-            self._symbolic_build(data)
-            logs = pythonify_logs(self.make_train_function()([data]))
+            self.reset_metrics()
+            logs = pythonify_logs(self.make_train_function()([(x, y, sample_weight)]))
             return logs if return_dict else self._flatten_metrics_in_order(logs)
+
+        def test_on_batch(self, *args: Any, **words: Any) -> Any:
+            """The loss and metrics of a batch."""
+            self.reset_metrics()
+            return super().test_on_batch(*args, **words)
 
     return Trainer

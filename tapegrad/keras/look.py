@@ -1,0 +1,79 @@
+"""What tensors and variables look like to those who use Keras: plain ones of tapegrad, or those of a facade.
+
+Inside, the backend computes with plain tensors, whatever it is given.  Keras reaches it through its package, and finds
+there each function in a dress that hands its result over in the look which is asked for.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.core.tensor import Tensor
+from tapegrad.variable import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Adopt = Callable[[Any], Any]
+    Make = Callable[..., Variable]
+
+#: What makes a result of plain ops one of a facade's; None to leave it as it is.
+_adopt: list[Adopt | None] = [None]
+#: What makes a variable of a value, its flag `trainable` and its name.
+_make: list[Make] = [Variable]
+
+#: Functions of the backend that give no tensor, or only what another function gave.
+_NOTHING_TO_SHOW = frozenset(
+    [
+        *("compute_output_spec", "cond", "convert_to_numpy", "cudnn_ok", "custom_gradient", "device_scope", "draw_seed"),
+        *("is_tensor", "make_default_seed", "random_seed_dtype", "remat", "shape", "standardize_dtype", "vectorize"),
+    ]
+)
+#: The modules that Keras sees as attributes of the backend.
+_SEEN = ("core", "image", "linalg", "math", "nn", "numpy", "random")
+
+
+def use(adopt: Adopt, make: Make) -> None:
+    """From now on, results are what `adopt` makes of them, and variables what `make` makes."""
+    _adopt[0] = adopt
+    _make[0] = make
+
+
+def shown(x: Any) -> Any:
+    """A tensor, or a tuple or list of them, in the look that is asked for."""
+    adopt = _adopt[0]
+    return x if adopt is None else adopt(x)
+
+
+def variable(value: Any, *, trainable: bool, name: str) -> Variable:
+    """A variable in the look that is asked for."""
+    return _make[0](value, trainable=trainable, name=name)
+
+
+def dress(package: types.ModuleType) -> None:
+    """Give the backend's package, as Keras sees it, functions that show their results."""
+    names = vars(package)
+    for part in _SEEN:
+        module = names[part]
+        seen = types.ModuleType(module.__name__, module.__doc__)
+        vars(seen).update({k: _dressed(k, v) for k, v in vars(module).items()})
+        names[part] = seen
+    names.update({k: _dressed(k, v) for k, v in names.items() if k not in _SEEN})
+
+
+def _dressed(name: str, value: Any) -> Any:
+    if not isinstance(value, types.FunctionType) or name.startswith("_") or name in _NOTHING_TO_SHOW:
+        return value
+    adopted = _adopt
+
+    @functools.wraps(value)
+    def run(*args: Any, **words: Any) -> Any:
+        y = value(*args, **words)
+        adopt = adopted[0]
+        if adopt is None or (type(y) is not Tensor and not isinstance(y, tuple | list)):
+            return y
+        return adopt(y)
+
+    return run

@@ -1,0 +1,23 @@
+"""`tf.keras`: Keras 3 on tapegrad, with tensors and variables of `tapegrad.tf`.
+
+This module puts Keras's own in its place, so that `from tapegrad.tf.keras.layers import Dense` works as with TensorFlow.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.keras import load, look
+from tapegrad.tf.style import S
+from tapegrad.tf.variable import Variable
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
+
+
+look.use(S.adopt, Variable)
+load()
+sys.modules[__name__] = importlib.import_module("keras._tf_keras.keras")
