@@ -16,8 +16,12 @@ from tapegrad.registry.docs import summary
 from tapegrad.registry.op import OPS, Op
 
 NAMES = ["tapegrad", *(found.name for found in pkgutil.walk_packages(tg.__path__, "tapegrad."))]
-# Modules of tapegrad.keras.backend are imported while Keras is, and by nobody else.
-MODULES = [importlib.import_module(n) for n in NAMES if not n.endswith("__main__") and "keras.backend." not in n]
+# Modules of tapegrad.keras.backend are imported while Keras is, and by nobody else; tapegrad.tf.keras imports it.
+MODULES = [
+    importlib.import_module(name)
+    for name in NAMES
+    if not name.endswith("__main__") and not name.startswith(("tapegrad.keras.backend.", "tapegrad.tf.keras"))
+]
 PUBLIC = public.names()
 
 

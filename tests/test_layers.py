@@ -39,10 +39,11 @@ MAY_IMPORT = {
     **dict.fromkeys(("fft", "linalg", "random", "special"), OPS),
     "nn": OPS | {"random"},
     **dict.fromkeys(PROTOCOLS, OPS | PROTOCOLS | {"tree"}),
-    "tapegrad": NAMES,  # tapegrad/__init__.py
+    "tapegrad": NAMES | {"compiled"},  # tapegrad/__init__.py
     **dict.fromkeys(("testing", "demo", "keras", "torch"), FACADES),
     "torch": FACADES,
-    "tf": FACADES,
+    "tf": FACADES | {"keras"},
+    "compiled": PROGRAMS | {"random"},
     "migrate": LEAVES | {"tapegrad"},  # it finds the facades by name, when a script asks for one
     "__main__": LEAVES | {"demo", "migrate", "registry"},  # the registry for documents of ops
 }

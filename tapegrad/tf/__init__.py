@@ -45,7 +45,7 @@ version = VERSION = __version__
 __git_version__ = "tapegrad"
 
 #: Modules that are imported when they are first asked for.
-_LAZY: dict[str, str] = {}
+_LAZY: dict[str, str] = {"keras": "tapegrad.tf.keras"}
 
 
 def __getattr__(name: str) -> _Any:
