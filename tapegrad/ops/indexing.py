@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.errors import ArgumentError
 from tapegrad.kernels.batched import Batched
 from tapegrad.kernels.numpy_scatter import is_basic, stays
 from tapegrad.registry import linear, no_derivative
@@ -39,7 +38,7 @@ def _inside(index: Any) -> tuple[tuple[Any, ...], int]:
     index = index if type(index) is tuple else (index,)
     for i in index:
         if type(i) is Batched:
-            raise ArgumentError("getitem(x, index): an index that differs within a batch; use take, or take_along_axis")
+            raise i.refused("getitem(x, index)", "write x[index] on tensors, or use take, or take_along_axis")
     places = [k for k, i in enumerate(index) if i is not None and i is not Ellipsis and type(i) is not slice]
     apart = not is_basic(index) and places[-1] - places[0] >= len(places)
     rank = max((1 if _is_mask(index[k]) else np.ndim(index[k]) for k in places), default=0)
@@ -153,6 +152,8 @@ def _take_batch(F: Any, has: Any, x: Any, indices: Any, *, axis: Any = None) -> 
             x = F.reshape(x, (x.shape[0], math.prod(x.shape[1:])))
         return F.take(x, indices, axis=1 if axis is None else shifted(axis, len(x.shape) - 1))
     if not has[0]:
+        if axis is None:
+            x = F.reshape(x, (-1,))
         axis = (0 if axis is None else axis) % len(x.shape)
         return F.moveaxis(F.take(x, indices, axis=axis), axis, 0)
     if axis is None:
@@ -166,7 +167,12 @@ def _take_batch(F: Any, has: Any, x: Any, indices: Any, *, axis: Any = None) -> 
 
 
 def _offset(F: Any, indices: Any, n: int, k: int) -> Any:
-    """Indices into each of `n` rows of `k` as indices into all of them."""
+    """Indices into each of `n` rows of `k` as indices into all of them; refused where they would be in another row."""
+    values = indices
+    while type(values) is Batched:
+        values = values.value
+    if type(values) is np.ndarray and values.size and not (values.min() >= -k and values.max() < k):
+        raise IndexError(f"expected {-k} <= indices < {k}, got {values.min()} to {values.max()}")
     start = F.reshape(F.arange(n) * k, (n, *(1,) * (len(indices.shape) - 1)))
     return F.remainder(indices, k) + start
 

@@ -14,6 +14,7 @@ import numpy as np
 from tapegrad.core.recorder import rebound, refcount
 from tapegrad.core.tensor import Tensor
 from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.ops import picking
 from tapegrad.ops.convert import asarray
 from tapegrad.registry.op import OPS
 from tapegrad.registry.space import SCALARS, F
@@ -51,6 +52,9 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     Where an index picks an element more than once, the last value stays, and it alone has a derivative.
     """
     v = fitting(x, value, "x[index] = value")
+    if picking.is_batched(index):
+        rebind(x, picking.put(x, v, index))
+        return
     if x.node is None and v.node is None and is_alone(x):
         try:
             x.array[index] = v.array

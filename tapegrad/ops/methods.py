@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad.core.tensor import Tensor, linked, tensor
 from tapegrad.errors import DetachedError, DTypeError, ShapeError
 from tapegrad.kernels.batched import Batched
-from tapegrad.ops import array_methods, exchange, inplace
+from tapegrad.ops import array_methods, exchange, inplace, picking
 from tapegrad.registry.op import OPS
 
 _OPERATORS = {
@@ -68,7 +68,7 @@ def plain_index(key: Any) -> Any:
         raw = key.read()[0]
         if hasattr(raw, "bare"):
             return raw  # a fetch from the device would wait for it
-        return int(raw) if raw.shape == () and raw.dtype.kind in "iu" else raw
+        return int(raw) if raw.shape == () and raw.dtype.kind in "iu" and type(raw) is not Batched else raw
     if isinstance(key, np.integer):
         return int(key)
     if kind is list:
@@ -81,7 +81,12 @@ _getitem = OPS["getitem"].entry
 
 def getitem(self: Tensor, key: Any) -> Any:
     """`self[key]`, for every kind of index that NumPy has."""
-    return _getitem(self, key if type(key) is int else plain_index(key))
+    if type(key) is int:
+        return _getitem(self, key)
+    index = plain_index(key)
+    if index is not key and picking.is_batched(index):
+        return picking.pick(self, index)
+    return _getitem(self, index)
 
 
 def setitem(self: Tensor, key: Any, value: Any, /) -> None:

@@ -16,7 +16,6 @@ from tapegrad.core.engine import sweeping
 from tapegrad.core.node import Node
 from tapegrad.core.recorder import next_serial
 from tapegrad.core.tensor import linked
-from tapegrad.errors import NotDifferentiable
 from tapegrad.kernels.batched import Batched, Level
 from tapegrad.registry.declare import linear
 from tapegrad.registry.op import Op
@@ -96,7 +95,10 @@ def _caller(space: BatchedSpace, op: Op) -> Callable[..., Any]:
             if op.pointwise:
                 rule = _pointwise(op)
             elif op.kind != "composite" and hasattr(NUMPY.kernels, op.key):
-                raise NotDifferentiable(f"{op.name}: it has no batching rule; compute it outside vmap and jacobian")
+                first = next(a for a in flat if type(a) is Batched and a.level == level)
+                raise first.refused(
+                    op.name, "it has no batching rule, for the shape of its result may depend on values; compute it outside"
+                )
             else:
                 return op.body(space, *arrays, **params)
         has, inner = _opened(flat, level)

@@ -1,4 +1,4 @@
-"""One node for the whole call of a function: what calls with derivatives of their own and recomputed ones share."""
+"""Who knows a value, and what a call has read: looked up in the graph."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 import tapegrad as tg
 from tapegrad.core.tensor import linked, tensor
-from tapegrad.errors import NotDifferentiable
+from tapegrad.errors import ArgumentError, BatchedValueError
 from tapegrad.kernels.batched import Batched
 from tapegrad.registry.batching import batched, new_level
 from tapegrad.registry.op import OPS
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 SIZE = 3
 #: Ops whose output's shape depends on values: the items of a batch could not be stacked.
 UNSTACKABLE = ("unique_", "nonzero")
+COUNTING = ("repeat", "run_index")
 OPS_WITH_ARRAYS = [
     op
     for op in OPS.values()
@@ -33,8 +34,15 @@ DIFFERENTIABLE = [op for op in OPS_WITH_ARRAYS if op.kind != "constant"]
 EXAMPLES = settings(max_examples=-(-settings().max_examples // 5))
 
 
-def members(x: Any) -> list[Any]:
-    """A few arrays like this one: scaled a little, so that what is positive definite or sorted stays so."""
+def members(op: Op, x: Any) -> list[Any]:
+    """A few arrays like this one: scaled a little, so that what is positive definite or sorted stays so.
+
+    Integers and booleans have the same elements in another order, so that they stay in range.
+    """
+    if not is_floating(x):
+        if op.name == "searchsorted":  # its integers are an order
+            return [x] * SIZE
+        return [np.roll(x.reshape(-1), k).reshape(x.shape) for k in range(SIZE)]
     return [np.asarray(x * np.asarray(1 + 0.015 * k, x.dtype), x.dtype) for k in range(SIZE)]
 
 
@@ -56,18 +64,25 @@ def case_of(op: Op, draw: Draw) -> Case:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("which", ["all", "first"])
+@pytest.mark.parametrize("which", ["all", "floating", "first", "integers"])
 @pytest.mark.parametrize("op", OPS_WITH_ARRAYS, ids=lambda op: op.name)
 @EXAMPLES
 @given(draw=draws())
 def test_a_batch_of_arguments_gives_what_the_loop_gives(op: Op, which: str, draw: Draw) -> None:
     case = case_of(op, draw)
-    inside = [i for i, x in enumerate(case.xs) if is_floating(x)]
+    arrays = [i for i, x in enumerate(case.xs) if isinstance(x, np.ndarray | np.generic)]
+    floating = [i for i in arrays if is_floating(case.xs[i])]
+    inside = {
+        "all": arrays,
+        "floating": floating,
+        "first": floating[:1],
+        "integers": [i for i in arrays if i not in floating],
+    }[which]
+    if op.name in COUNTING:  # how often: that decides on the shape
+        inside = [i for i in inside if i in floating]
     if not inside:
         return
-    if which == "first":
-        inside = inside[:1]
-    rows = {i: members(case.xs[i]) for i in inside}
+    rows = {i: members(op, case.xs[i]) for i in inside}
     level = new_level(SIZE)
     together = case.call(
         [tensor(batched(np.stack(rows[i]), level)) if i in rows else x for i, x in enumerate(case.xs)]
@@ -104,7 +119,12 @@ def test_a_batch_of_cotangents_gives_what_the_loop_gives(op: Op, draw: Draw) -> 
                 agree(item(a, k), b.numpy())
 
 
+def test_counts_that_differ_within_a_batch_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="different shapes"):
+        tg.repeat(tg.asarray([1.5, 2.5]), tensor(batched(np.ones((3, 2), int))))
+
+
 @pytest.mark.parametrize("name", ["unique_values", "unique_all", "nonzero"])
 def test_what_depends_on_values_for_its_shape_refuses_a_batch(name: str) -> None:
-    with pytest.raises(NotDifferentiable, match="no batching rule"):
+    with pytest.raises(BatchedValueError, match="no batching rule"):
         OPS[name].entry(tensor(batched(np.ones((3, 2)))))
