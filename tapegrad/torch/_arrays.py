@@ -48,9 +48,10 @@ def raw(x: Any) -> np.ndarray[Any, Any]:
 
 
 def fill(x: Any, values: np.ndarray[Any, Any]) -> Any:
-    """The tensor, with these values written into it as `copy_` writes."""
-    x.copy_(made(values.reshape(tuple(x.shape))))
-    return x
+    """The tensor, with these values written into it as any op in place writes."""
+    from tapegrad.torch import _inplace
+
+    return _inplace.update(x, lambda _: made(values.reshape(tuple(x.shape))))
 
 
 def cpu() -> Any:
