@@ -1,0 +1,31 @@
+"""The functions of `torch` and the methods of its tensors, most of them rows of tables: a signature, and what it computes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.torch._functions import (
+    convert,
+    create,
+    index,
+    join,
+    linear,
+    pointwise,
+    random,
+    random_fill,
+    reduce,
+    softmax,
+)
+from tapegrad.torch._functions._build import FUNCTIONS, METHODS
+from tapegrad.torch._tensor import Tensor
+
+TABLES = (pointwise, reduce, create, join, index, linear, softmax, convert, random, random_fill)
+
+
+def install() -> dict[str, Any]:
+    """Give the tensors' class its methods, but for those that it has; the functions by name."""
+    own = vars(Tensor)
+    for name, member in METHODS.items():
+        if name not in own:
+            setattr(Tensor, name, member)
+    return FUNCTIONS

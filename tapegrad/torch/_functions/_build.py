@@ -1,0 +1,169 @@
+"""From a table of signatures to functions and methods.
+
+A row says how PyTorch calls it and what it computes: `"exp(input)": "S.exp(input)"`.  `S.name` is an op of the style, any other
+name a function of the table's own module.  The text is compiled, so a call costs one Python call more than the op.
+
+A function takes `out=`, and the names of NumPy that PyTorch takes too: `axis` for `dim`, `keepdims` for `keepdim`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import re
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.torch._inplace import in_place
+from tapegrad.torch._recorder import is_enabled
+from tapegrad.torch._tensor import STYLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+#: The functions of `torch`, and the methods of a tensor, by name.
+FUNCTIONS: dict[str, Any] = {}
+METHODS: dict[str, Any] = {}
+#: The functions that methods call first of all.
+_ALIASES = {"dim": "axis", "keepdim": "keepdims"}
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "<required>"
+
+
+MISSING = _Missing()
+
+
+def compiled(signature: str, body: str, names: Mapping[str, Any], *, out: bool = True, where: str = "torch") -> Any:
+    """The function of one row."""
+    name, params = _parsed(signature)
+    by_alias = [(p, _ALIASES[p]) for p, _ in params if p in _ALIASES]
+    parts, star, checked = [], False, []
+    for p, default in params:
+        if p.startswith("*"):
+            star = True
+            parts.append(p)
+        elif default is None:
+            if checked or any(p == q for q, _ in by_alias):
+                checked.append(p)
+            parts.append(f"{p}=MISSING" if p in checked else p)
+        else:
+            parts.append(f"{p}={default}")
+    extra = [f"{alias}=MISSING" for _, alias in by_alias] + (["out=None"] if out else [])
+    if extra and not star and not parts[-1].startswith("*"):
+        parts.append("*")
+    lines = [f"def {name}({', '.join(parts + extra)}):"]
+    for p, alias in by_alias:
+        lines += [f"    if {alias} is not MISSING:", f"        {p} = {alias}"]
+    for p in checked:
+        lines += [f"    if {p} is MISSING:", f"        raise missing({name!r}, {p!r})"]
+    text = re.sub(r"\bS\.(\w+)", r"S_\1", body)
+    if out:
+        lines += ["    if out is None:", f"        return {text}", f"    return into({name!r}, out, {text})"]
+    else:
+        lines.append(f"    return {text}")
+    space: dict[str, Any] = {**names, "MISSING": MISSING, "missing": missing, "into": into}
+    for op in set(re.findall(r"\bS\.(\w+)", body)):
+        space[f"S_{op}"] = getattr(STYLE, op)
+    source = "\n".join(lines) + "\n"
+    path = f"<tapegrad.torch: {where}.{name}>"
+    linecache.cache[path] = (len(source), None, source.splitlines(True), path)
+    exec(compile(source, path, "exec"), space)
+    made = space[name]
+    made.__module__ = f"tapegrad.{where}"
+    shown = [p if d is None else f"{p}={d}" for p, d in params] + (["out=None"] if out else [])
+    if out and "*" not in shown[:-1]:
+        shown.insert(-1, "*")
+    made.__text_signature__ = f"({', '.join(shown)})"
+    made.__signature__ = _signature(shown)
+    return made
+
+
+def _parsed(signature: str) -> tuple[str, list[tuple[str, str | None]]]:
+    """The name, and each parameter with the text of its default."""
+    name, _, rest = signature.partition("(")
+    params: list[tuple[str, str | None]] = []
+    depth, part = 0, ""
+    for c in rest.rstrip()[:-1] + ",":
+        if c == "," and not depth:
+            p, eq, default = part.strip().partition("=")
+            if p:
+                params.append((p, default if eq else None))
+            part = ""
+            continue
+        depth += (c in "([") - (c in ")]")
+        part += c
+    return name.strip(), params
+
+
+def _signature(parts: list[str]) -> inspect.Signature:
+    space: dict[str, Any] = {"MISSING": MISSING}
+    exec(f"def f({', '.join(parts)}): ...", space)
+    return inspect.signature(space["f"])
+
+
+def missing(name: str, param: str) -> TypeError:
+    """What is raised for an argument that has no default."""
+    return TypeError(f'{name}() missing 1 required positional arguments: "{param}"')
+
+
+def define(
+    table: Mapping[str, str],
+    names: Mapping[str, Any],
+    *,
+    functions: bool = True,
+    methods: bool = True,
+    inplace: bool = False,
+    out: bool = True,
+) -> None:
+    """Add the rows of a table to the functions of `torch` and to the methods of its tensors."""
+    for signature, body in table.items():
+        for name in signature.partition("(")[0].split("|"):
+            row = name + signature[signature.index("(") :]
+            if functions:
+                FUNCTIONS[name] = compiled(row, body, names, out=out)
+            if methods or inplace:
+                method = compiled(row.replace("input", "self", 1), re.sub(r"\binput\b", "self", body), names, out=False)
+                if methods:
+                    METHODS[name] = method
+                if inplace:
+                    METHODS[f"{name}_"] = in_place(method, f"{name}_")
+
+
+def into(name: str, out: Any, y: Any) -> Any:
+    """A result written into `out`."""
+    if isinstance(out, (tuple, list)):
+        made = [into(name, o, v) for o, v in zip(out, y, strict=True)]
+        return type(y)(*made) if hasattr(y, "_fields") else type(y)(made)
+    from tapegrad.torch._promotion import can_cast
+
+    if (y.requires_grad or out.requires_grad) and is_enabled():
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+            "requires grad."
+        )
+    if not can_cast(y.dtype, out.dtype):
+        raise RuntimeError(f"result type {_scalar(y)} can't be cast to the desired output type {_scalar(out)}")
+    if tuple(out.array.shape) != tuple(y.array.shape):
+        out.resize_(tuple(y.array.shape))
+    out.copy_(y)
+    return out
+
+
+def _scalar(x: Any) -> str:
+    from tapegrad.torch._dtypes import SCALAR_TYPES
+
+    return SCALAR_TYPES[x.dtype]
+
+
+def function(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Add a function to those of `torch` as it is."""
+    FUNCTIONS[f.__name__] = f
+    return f
+
+
+def method(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Add a method to those of a tensor as it is."""
+    METHODS[f.__name__] = f
+    return f

@@ -1,0 +1,405 @@
+"""Tensors as other dtypes, on other devices; their sizes; copying into them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tapegrad.core.tensor import Tensor as Core
+from tapegrad.torch._devices import CPU, check_device
+from tapegrad.torch._devices import device as Device
+from tapegrad.torch._dtypes import DEFAULT, NAMES, numpy_of
+from tapegrad.torch._dtypes import dtype as DType
+from tapegrad.torch._functions._build import FUNCTIONS, METHODS, define, function, method
+from tapegrad.torch._inplace import in_place
+from tapegrad.torch._shapes import VIEWS
+from tapegrad.torch._size import Size
+from tapegrad.torch._tensor import STYLE as S
+from tapegrad.torch._tensor import Tensor, wrap
+
+#: The legacy names of kinds of tensors.
+LEGACY = {
+    "FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "float16", "BFloat16Tensor": "bfloat16",
+    "ByteTensor": "uint8", "CharTensor": "int8", "ShortTensor": "int16", "IntTensor": "int32", "LongTensor": "int64",
+    "BoolTensor": "bool", "ComplexFloatTensor": "complex64", "ComplexDoubleTensor": "complex128",
+}  # fmt: skip
+_LEGACY_NAME = {dtype: name for name, dtype in LEGACY.items()}
+
+
+def parse_to(*args: Any, **words: Any) -> tuple[Any, Any, bool, Any]:
+    """Device, dtype, whether to copy, and memory format, of the arguments of `to`."""
+    device, dtype = words.pop("device", None), words.pop("dtype", None)
+    copy, format_ = words.pop("copy", False), words.pop("memory_format", None)
+    words.pop("non_blocking", None)
+    other = words.pop("other", None)
+    if words:
+        raise TypeError(f"to() got an unexpected keyword argument '{next(iter(words))}'")
+    rest = list(args)
+    if other is not None:
+        rest.insert(0, other)
+    flags = []
+    for a in rest:
+        if isinstance(a, bool):
+            flags.append(a)
+        elif isinstance(a, DType):
+            dtype = a
+        elif isinstance(a, Core):
+            device, dtype = CPU, a.dtype
+        elif a is None:
+            continue
+        elif isinstance(a, (str, int, Device)):
+            device = a
+        else:
+            raise TypeError(
+                "to() received an invalid combination of arguments - got "
+                f"({', '.join(type(v).__name__ for v in args)}), but expected one of: (device, dtype), (dtype), (tensor)"
+            )
+    if len(flags) > 1:
+        copy = flags[1]
+    return device, dtype, copy, format_
+
+
+@method
+def to(self: Any, *args: Any, **words: Any) -> Any:
+    """The values in another dtype or on another device; the tensor itself where nothing changes."""
+    device, dtype, copy, _ = parse_to(*args, **words)
+    if device is not None:
+        check_device(device)
+    if dtype is None or numpy_of(dtype) == self.array.dtype:
+        return self.clone() if copy else self
+    return S.astype(self, numpy_of(dtype))
+
+
+def _as(name: str, doc: str) -> Any:
+    wanted = NAMES[name].numpy
+
+    def convert(self: Any, memory_format: Any = None) -> Any:
+        return self if self.array.dtype is wanted or self.array.dtype == wanted else S.astype(self, wanted)
+
+    convert.__name__ = convert.__qualname__ = name
+    convert.__doc__ = doc
+    return convert
+
+
+for _name in ("float", "double", "half", "bfloat16", "int", "long", "short", "bool", "cfloat", "cdouble"):
+    METHODS[_name] = _as(_name, f"The values as {NAMES[_name]}; the tensor itself if it is that already.")
+METHODS["byte"] = _as("uint8", "The values as torch.uint8.")
+METHODS["char"] = _as("int8", "The values as torch.int8.")
+
+
+@method
+def type(self: Any, dtype: Any = None, non_blocking: bool = False, **_: Any) -> Any:  # noqa: A001
+    """The legacy name of the dtype; or the values in a dtype, given as such, as a legacy name or class."""
+    if dtype is None:
+        return f"torch.{_LEGACY_NAME.get(self.dtype._name, 'Tensor')}"
+    return self.to(as_dtype(dtype))
+
+
+def as_dtype(given: Any) -> Any:
+    """The dtype that a legacy name or class means."""
+    if isinstance(given, DType):
+        return given
+    if isinstance(given, str):
+        name = given.rpartition(".")[2]
+        if name not in LEGACY or "cuda" in given:
+            raise RuntimeError(f"invalid type: '{given}'")
+        return NAMES[LEGACY[name]]
+    found = getattr(given, "dtype", None)
+    if isinstance(found, DType):
+        return found
+    if given in (float, int, bool):
+        return NAMES[{float: "float64", int: "int64", bool: "bool"}[given]]
+    if getattr(given, "__name__", "") in LEGACY:
+        return NAMES[LEGACY[given.__name__]]
+    return DEFAULT[0]
+
+
+@method
+def type_as(self: Any, tensor: Any) -> Any:
+    """The values in another tensor's dtype."""
+    return self.to(tensor.dtype)
+
+
+@method
+def cpu(self: Any, memory_format: Any = None) -> Any:
+    """The tensor on the CPU."""
+    return self
+
+
+@method
+def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
+    """The tensor on a GPU."""
+    return self.to("cuda" if device is None else Device("cuda", device) if isinstance(device, int) else device)
+
+
+# -- size ------------------------------------------------------------------------------------------------------
+@method
+def dim(self: Any) -> int:
+    """The number of axes."""
+    return len(self.array.shape)
+
+
+@method
+def numel(self: Any) -> int:
+    """The number of elements."""
+    return math.prod(self.array.shape)
+
+
+METHODS["ndimension"] = dim
+METHODS["nelement"] = numel
+FUNCTIONS["numel"] = lambda input: numel(input)
+METHODS["element_size"] = lambda self: self.array.dtype.itemsize
+METHODS["itemsize"] = property(lambda self: self.array.dtype.itemsize)
+METHODS["nbytes"] = property(lambda self: self.array.dtype.itemsize * numel(self))
+METHODS["get_device"] = lambda self: -1
+METHODS["dim_order"] = lambda self: tuple(range(dim(self)))
+
+
+def _is_contiguous(self: Any, memory_format: Any = None) -> bool:
+    raw = self.read()[0]
+    return bool(raw.flags.c_contiguous) if isinstance(raw, np.ndarray) else True
+
+
+def _contiguous(self: Any, memory_format: Any = None) -> Any:
+    if _is_contiguous(self):
+        return self
+    y = self.clone()
+    y.array = np.ascontiguousarray(y.array)
+    return y
+
+
+METHODS["is_contiguous"] = _is_contiguous
+METHODS["contiguous"] = _contiguous
+for _name in ("is_signed",):
+    METHODS[_name] = lambda self: self.dtype.is_signed
+METHODS["is_pinned"] = lambda self: False
+METHODS["is_shared"] = lambda self: False
+METHODS["pin_memory"] = METHODS["share_memory_"] = lambda self, *_: self
+METHODS["is_set_to"] = lambda self, other: self.data_ptr() == other.data_ptr() and self.shape == other.shape
+METHODS["is_same_size"] = lambda self, other: self.array.shape == other.array.shape
+for _name in ("is_xpu", "is_mps", "is_quantized", "is_mkldnn", "is_meta", "is_nested", "is_sparse_csr", "is_xla"):
+    METHODS[_name] = property(lambda self: False)
+METHODS["is_cpu"] = property(lambda self: True)
+METHODS["layout"] = property(lambda self: _layout())
+METHODS["names"] = property(lambda self: (None,) * dim(self))
+METHODS["dense_dim"] = dim
+METHODS["to_dense"] = lambda self, dtype=None, **_: self if dtype is None else self.to(dtype)
+
+
+def _layout() -> Any:
+    from tapegrad.torch._info import strided
+
+    return strided
+
+
+# -- copying into ----------------------------------------------------------------------------------------------
+def _copied(self: Any, src: Any) -> Any:
+    shape = self.array.shape
+    y = src if src.array.dtype == self.array.dtype else S.astype(src, self.array.dtype)
+    if y.array.shape != shape:
+        try:
+            y = S.broadcast_to(y, shape)
+        except (ValueError, RuntimeError):
+            from tapegrad.torch._errors import broadcast_text
+
+            raise RuntimeError(broadcast_text(shape, src.array.shape) or "output with shape "
+                               f"{list(shape)} doesn't match the broadcast shape {list(src.array.shape)}") from None  # fmt: skip
+    return S.positive(y) if y is src else y
+
+
+_copy = in_place(_copied, "copy_")
+
+
+@method
+def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
+    """Write another tensor's values into this one."""
+    if not isinstance(src, Tensor):
+        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {src.__class__.__name__}")
+    return _copy(self, src)
+
+
+@method
+def set_(self: Any, source: Any = None, *_: Any) -> Any:
+    """Let this tensor have another's memory."""
+    self.data = self.new_empty(0) if source is None else source
+    return self
+
+
+@method
+def resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
+    """Let this tensor have another shape; as many elements as fit stay, in the order of memory."""
+    from tapegrad.torch._functions.create import lengths
+
+    shape = lengths(sizes)
+    raw = np.asarray(self.read()[0])
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    if tuple(raw.shape) != shape:
+        n = math.prod(shape)
+        if n == raw.size:
+            made = raw.reshape(shape)
+        else:
+            made = np.zeros(n, raw.dtype)
+            made[: raw.size] = raw.reshape(-1)[:n]
+            made = made.reshape(shape)
+        self.data = wrap(made)
+    return self
+
+
+@method
+def resize_as_(self: Any, the_template: Any, memory_format: Any = None) -> Any:
+    """Let this tensor have another's shape."""
+    return resize_(self, *the_template.shape)
+
+
+@method
+def resize(self: Any, *sizes: Any) -> Any:
+    """The older name of `reshape` for shapes of as many elements."""
+    from tapegrad.torch._functions.create import lengths
+
+    return self.reshape(lengths(sizes))
+
+
+@method
+def apply_(self: Any, callable: Any) -> Any:
+    """Replace each element by what a Python function gives for it."""
+    raw = np.asarray(self.read()[0])
+    made = np.array([callable(v) for v in raw.reshape(-1).tolist()], raw.dtype).reshape(raw.shape)
+    return self.copy_(wrap(made))
+
+
+@method
+def map_(self: Any, tensor: Any, callable: Any) -> Any:
+    """Replace each element by what a Python function gives for it and another tensor's."""
+    pairs = zip(self.reshape(-1).tolist(), tensor.expand_as(self).reshape(-1).tolist(), strict=True)
+    made = np.array([callable(a, b) for a, b in pairs], self.array.dtype).reshape(self.array.shape)
+    return self.copy_(wrap(made))
+
+
+@method
+def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
+    """Write a value onto the diagonal."""
+    n = min(self.array.shape)
+    i = np.arange(n)
+    self[tuple([_index(i)] * dim(self))] = fill_value
+    return self
+
+
+def _index(i: Any) -> Any:
+    return wrap(i)
+
+
+@method
+def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    """Write values where indices say."""
+    return METHODS["_index_put"](self, indices, values, accumulate)
+
+
+@method
+def untyped_storage(self: Any) -> Any:
+    """What stands for the tensor's memory."""
+    return _Memory(self)
+
+
+METHODS["storage"] = METHODS["_typed_storage"] = METHODS["typed_storage"] = lambda self: _Memory(self)
+
+
+class _Memory:
+    """The memory of a tensor, as far as scripts ask about it."""
+
+    def __init__(self, x: Any) -> None:
+        self._x = x
+
+    def data_ptr(self) -> int:
+        from tapegrad.torch._storage import owner
+
+        self._x.data_ptr()
+        found: int = owner(self._x.array).__array_interface__["data"][0]
+        return found
+
+    def __len__(self) -> int:
+        return numel(self._x)
+
+    size = __len__
+
+    def nbytes(self) -> int:
+        return numel(self._x) * int(self._x.array.dtype.itemsize)
+
+    def tolist(self) -> Any:
+        return self._x.reshape(-1).tolist()
+
+    def __getitem__(self, i: int) -> Any:
+        return self._x.reshape(-1)[i].item()
+
+
+# -- as functions ----------------------------------------------------------------------------------------------
+@function
+def is_tensor(obj: Any, /) -> bool:
+    """Whether this is a tensor."""
+    return isinstance(obj, Tensor)
+
+
+@function
+def is_storage(obj: Any, /) -> bool:
+    """Whether this stands for a tensor's memory."""
+    return isinstance(obj, _Memory)
+
+
+@function
+def is_nonzero(input: Any) -> bool:
+    """Whether the one element is not zero."""
+    return bool(input)
+
+
+@function
+def equal(input: Any, other: Any) -> bool:
+    """Whether two tensors have the same shape and values."""
+    a, b = input.read()[0], other.read()[0]
+    return a.shape == b.shape and bool(np.array_equal(np.asarray(a), np.asarray(b)))
+
+
+METHODS["equal"] = equal
+METHODS["nonzero_static"] = lambda self, *, size, fill_value=-1: _static(self, size, fill_value)
+
+
+def _static(x: Any, size: int, fill_value: int) -> Any:
+    found = np.argwhere(np.asarray(x.read()[0]))[:size]
+    made = np.full((size, dim(x)), fill_value, np.int64)
+    made[: len(found)] = found
+    return wrap(made)
+
+
+define(
+    {
+        "clone(input, *, memory_format=None)": "input.clone()",
+        "detach(input)": "input.detach()",
+        "is_floating_point(input)": "input.is_floating_point()",
+        "is_complex(input)": "input.is_complex()",
+        "view_as_real(input)": "_view_as_real(input)",
+        "view_as_complex(input)": "_view_as_complex(input)",
+        "is_inference(input)": "input.is_inference()",
+        "is_same_size(input, other)": "input.array.shape == other.array.shape",
+    },
+    {"_view_as_real": lambda x: _view_as_real(x), "_view_as_complex": lambda x: _view_as_complex(x)},
+    methods=False,
+    out=False,
+)
+
+
+def _view_as_real(x: Any) -> Any:
+    if not x.is_complex():
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    return S.stack([S.real(x), S.imag(x)], axis=-1)
+
+
+def _view_as_complex(x: Any) -> Any:
+    if not x.array.shape or x.array.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    parts = VIEWS["unbind"](x, -1)
+    return FUNCTIONS["complex"](*parts)
+
+
+METHODS["sum_to_size"] = lambda self, *size: S.sum_to(self, tuple(Size(size[0] if isinstance(size[0], (tuple, list)) else size)))
+METHODS["unsafe_split_with_sizes"] = VIEWS["split"]

@@ -1,0 +1,376 @@
+"""Tensors from shapes and ranges."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tapegrad.torch._construct import from_numpy, raw_from, requiring, tensor
+from tapegrad.torch._devices import check_device
+from tapegrad.torch._dtypes import DEFAULT, default_of, dtype_of, numpy_of
+from tapegrad.torch._functions._build import FUNCTIONS, METHODS, function
+from tapegrad.torch._inplace import in_place
+from tapegrad.torch._tensor import STYLE as S
+from tapegrad.torch._tensor import Tensor, wrap
+
+
+def lengths(size: tuple[Any, ...]) -> tuple[int, ...]:
+    """Lengths that are given one by one or as one sequence."""
+    if len(size) == 1 and not isinstance(size[0], (int, np.integer)):
+        if isinstance(size[0], Tensor) and not size[0].shape:
+            return (int(size[0]),)
+        size = tuple(size[0])
+    return tuple(map(_length, size))
+
+
+def _length(n: Any) -> int:
+    try:
+        k: int = n.__index__()
+    except (AttributeError, TypeError):
+        raise TypeError(f"size must be a tuple of ints, but found element of type {type(n).__name__}") from None
+    if k < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {k}")
+    return k
+
+
+def _numpy(dtype: Any) -> np.dtype[Any]:
+    return DEFAULT[0].numpy if dtype is None else numpy_of(dtype)
+
+
+def finished(raw: Any, requires_grad: bool = False, out: Any = None) -> Any:
+    """A tensor of an array, as a leaf if it is asked for; or written into `out`."""
+    x = wrap(raw[()] if type(raw) is np.ndarray and not raw.ndim else raw)
+    if out is not None:
+        from tapegrad.torch._functions._build import into
+
+        return into("create", out, x)
+    return requiring(x) if requires_grad else x
+
+
+def _shaped(make: Any, name: str, doc: str) -> Any:
+    def create(
+        *size: Any,
+        out: Any = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+        memory_format: Any = None,
+        **words: Any,
+    ) -> Any:
+        if device is not None:
+            check_device(device)
+        if words:
+            size = (words.pop("size"),) if "size" in words else size
+            if words:
+                raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(words))}'")
+        if not size:
+            raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
+        return finished(make(lengths(size), _numpy(dtype)), requires_grad, out)
+
+    create.__name__ = create.__qualname__ = name
+    create.__doc__ = doc
+    return create
+
+
+_MAKERS = {
+    "zeros": (np.zeros, "Zeros of a shape."),
+    "ones": (np.ones, "Ones of a shape."),
+    "empty": (np.zeros, "A tensor of a shape, with values that mean nothing."),
+}
+for _name, (_make, _doc) in _MAKERS.items():
+    FUNCTIONS[_name] = _shaped(_make, _name, _doc)
+
+
+@function
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """One value, in a shape."""
+    check_device(device)
+    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    if isinstance(value, np.generic):
+        value = value.item()
+    kind = default_of(type(value)) if dtype is None else numpy_of(dtype)
+    return finished(np.full(lengths((size,)), value, kind), requires_grad, out)
+
+
+def _like(name: str, doc: str) -> Any:
+    def create(
+        input: Any,
+        *,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        memory_format: Any = None,
+        pin_memory: bool = False,
+    ) -> Any:
+        if device is not None:
+            check_device(device)
+        raw = input.read()[0]
+        kind = raw.dtype if dtype is None else numpy_of(dtype)
+        return finished((np.ones if name == "ones_like" else np.zeros)(raw.shape, kind), requires_grad)
+
+    create.__name__ = create.__qualname__ = name
+    create.__doc__ = doc
+    return create
+
+
+for _name, _doc in {
+    "zeros_like": "Zeros of a tensor's shape and dtype.",
+    "ones_like": "Ones of a tensor's shape and dtype.",
+    "empty_like": "A tensor of another's shape and dtype, with values that mean nothing.",
+}.items():
+    FUNCTIONS[_name] = _like(_name, _doc)
+
+
+@function
+def full_like(
+    input: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Any:
+    """One value, in a tensor's shape and dtype."""
+    raw = input.read()[0]
+    return full(tuple(raw.shape), fill_value, dtype=dtype or dtype_of(raw.dtype), device=device, requires_grad=requires_grad)
+
+
+@function
+def arange(
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Any:
+    """start, start + step, ..., below `end`."""
+    check_device(device)
+    if end is None:
+        start, end = 0, start
+    ends = [v.item() if isinstance(v, (Tensor, np.generic)) else v for v in (start, end, step)]
+    start, end, step = ends
+    if not step:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    whole = all(isinstance(v, int) for v in ends)
+    kind = (np.dtype(np.int64) if whole else DEFAULT[0].numpy) if dtype is None else numpy_of(dtype)
+    n = math.ceil((end - start) / step) if not whole else max(-(-(end - start) // step), 0)
+    raw = np.arange(start, end, step) if whole else start + np.arange(n) * step
+    raw = raw.astype(kind, copy=False)
+    return finished(raw, requires_grad, out)
+
+
+@function
+def range(start: Any = 0, end: Any = None, step: Any = 1, **words: Any) -> Any:  # noqa: A001
+    """The older `arange`, with its end."""
+    import warnings
+
+    warnings.warn("torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+                  "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).", stacklevel=2)  # fmt: skip
+    n = math.floor((end - start) / step) + 1
+    return finished((start + np.arange(n) * step).astype(_numpy(words.get("dtype"))), words.get("requires_grad", False))
+
+
+@function
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """`steps` values from `start` to `end`, evenly spaced."""
+    check_device(device)
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    return finished(_even(float(start), float(end), int(steps), _numpy(dtype)), requires_grad, out)
+
+
+def _even(a: float, b: float, n: int, kind: Any) -> Any:
+    """Counted from the nearer end, in the dtype's own arithmetic, as PyTorch does."""
+    if n == 1:
+        return np.array([a], kind)
+    if kind.kind in "iu":
+        return np.linspace(a, b, n).astype(kind)
+    wide = kind if kind.kind == "f" and kind.itemsize >= 4 else np.dtype(np.float32)
+    step = wide.type((wide.type(b) - wide.type(a)) / wide.type(max(n - 1, 1)))
+    i = np.arange(n)
+    low = wide.type(a) + step * i.astype(wide)
+    high = wide.type(b) - step * (n - 1 - i).astype(wide)
+    return np.where(i < n // 2, low, high).astype(kind)
+
+
+@function
+def logspace(
+    start: float,
+    end: float,
+    steps: int,
+    base: float = 10.0,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """Powers of `base` with evenly spaced exponents."""
+    return finished(np.logspace(float(start), float(end), steps, base=base).astype(_numpy(dtype)), requires_grad, out)
+
+
+@function
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """Ones on the diagonal of a matrix of zeros."""
+    check_device(device)
+    return finished(np.eye(n, m, dtype=_numpy(dtype)), requires_grad, out)
+
+
+@function
+def scalar_tensor(s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    """A tensor of one number."""
+    return tensor(float(s) if dtype is None else s, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+@function
+def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Any:
+    """A tensor of anything that holds numbers, sharing its memory where it can."""
+    from tapegrad.torch._construct import as_tensor
+
+    x = tensor(obj, dtype=dtype) if copy and not isinstance(obj, Tensor) else as_tensor(obj, dtype, device)
+    if copy and x is obj:
+        x = x.clone()
+    return x.requires_grad_() if requires_grad else x
+
+
+@function
+def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Any:
+    """A tensor on the memory of a buffer."""
+    x = from_numpy(np.frombuffer(buffer, numpy_of(dtype), count, offset))
+    return x.requires_grad_() if requires_grad else x
+
+
+@function
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None) -> Any:
+    """Where the lower triangle of a matrix is, (2, n)."""
+    return wrap(np.stack(np.tril_indices(row, offset, col)).astype(np.int64 if dtype is None else numpy_of(dtype)))
+
+
+@function
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None) -> Any:
+    """Where the upper triangle of a matrix is, (2, n)."""
+    return wrap(np.stack(np.triu_indices(row, offset, col)).astype(np.int64 if dtype is None else numpy_of(dtype)))
+
+
+def _window(name: str, f: Any) -> None:
+    def window(
+        window_length: int,
+        periodic: bool = True,
+        *,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+    ) -> Any:
+        n = window_length
+        if n < 2:
+            return finished(np.ones(n, _numpy(dtype)), requires_grad)
+        t = np.arange(n) / (n if periodic else n - 1)
+        return finished(f(t).astype(_numpy(dtype)), requires_grad)
+
+    window.__name__ = window.__qualname__ = name
+    FUNCTIONS[name] = window
+
+
+_window("hann_window", lambda t: 0.5 - 0.5 * np.cos(2 * np.pi * t))
+_window("hamming_window", lambda t: 0.54 - 0.46 * np.cos(2 * np.pi * t))
+_window("blackman_window", lambda t: 0.42 - 0.5 * np.cos(2 * np.pi * t) + 0.08 * np.cos(4 * np.pi * t))
+_window("bartlett_window", lambda t: 1 - np.abs(2 * t - 1))
+
+
+# -- like another ----------------------------------------------------------------------------------------------
+def _new(name: str) -> Any:
+    make = FUNCTIONS[name.removeprefix("new_")]
+
+    def create(self: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **words: Any) -> Any:
+        for known in ("layout", "pin_memory"):
+            words.pop(known, None)
+        return make(*size, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad, **words)
+
+    create.__name__ = create.__qualname__ = name
+    return create
+
+
+for _name in ("new_zeros", "new_ones", "new_empty", "new_full"):
+    METHODS[_name] = _new(_name)
+
+
+def _new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    """A copy of some values in this tensor's dtype."""
+    x = wrap(raw_from(data, numpy_of(dtype or self.dtype), copy=True))
+    return requiring(x) if requires_grad else x
+
+
+def _legacy_new(self: Any, *args: Any, device: Any = None) -> Any:
+    """A tensor of this dtype, of a shape or of values."""
+    from tapegrad.torch._legacy import construct
+
+    return construct(self.dtype, args, {})
+
+
+METHODS["new_tensor"] = _new_tensor
+METHODS["new"] = _legacy_new
+
+
+def _fill(self: Any, value: Any) -> Any:
+    if isinstance(value, Tensor):
+        if value.array.shape:
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {len(value.array.shape)} dimensions."
+            )
+        return S.broadcast_to(S.astype(value, self.array.dtype), self.array.shape)
+    return wrap(_full(self.array, value))
+
+
+def _full(raw: Any, value: Any) -> Any:
+    made = np.full(raw.shape, value, raw.dtype)
+    return made if made.ndim else made[()]
+
+
+METHODS["fill_"] = in_place(_fill, "fill_")
+METHODS["zero_"] = in_place(lambda self: wrap(_full(self.array, 0)), "zero_")
+FUNCTIONS["fill"] = lambda input, value: _fill(input, value)
+FUNCTIONS["zero_"] = METHODS["zero_"]

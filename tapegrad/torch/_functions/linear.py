@@ -1,0 +1,255 @@
+"""Products of tensors, and linear algebra under the older names."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import tapegrad.linalg  # noqa: F401  declares its ops
+from tapegrad.ops.einsum import einsum as _plain_einsum
+from tapegrad.torch import _named as named
+from tapegrad.torch import linalg
+from tapegrad.torch._functions._build import FUNCTIONS, METHODS, define
+from tapegrad.torch._shapes import dimension
+from tapegrad.torch._tensor import STYLE as S
+from tapegrad.torch._tensor import Tensor, adopt, wrap
+
+
+def _dims(x: Any, n: int, text: str) -> Any:
+    if len(x.array.shape) != n:
+        raise RuntimeError(text)
+    return x
+
+
+def _mm(a: Any, b: Any) -> Any:
+    if len(a.array.shape) != 2:
+        raise RuntimeError("self must be a matrix")
+    _dims(b, 2, "mat2 must be a matrix")
+    return S.matmul(a, b)
+
+
+def _mv(a: Any, v: Any) -> Any:
+    if len(a.array.shape) != 2 or len(v.array.shape) != 1:
+        raise RuntimeError(
+            f"vector + matrix @ vector expected, got 1, {len(a.array.shape)}, {len(v.array.shape)}"
+        )
+    return S.matmul(a, v)
+
+
+def _bmm(a: Any, b: Any) -> Any:
+    _dims(a, 3, "batch1 must be a 3D tensor")
+    _dims(b, 3, "batch2 must be a 3D tensor")
+    n, k, m = a.array.shape[0], a.array.shape[2], b.array.shape
+    if (n, k) != m[:2]:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {k}] but got: [{m[0]}, {m[1]}]."
+        )
+    return S.matmul(a, b)
+
+
+def _dot(a: Any, b: Any) -> Any:
+    p, q = a.array.shape, b.array.shape
+    if len(p) != 1 or len(q) != 1:
+        raise RuntimeError(f"1D tensors expected, but got {len(p)}D and {len(q)}D tensors")
+    if p != q:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{p[0]}] and src [{q[0]}] to have the same number of elements, but got "
+            f"{p[0]} and {q[0]} elements respectively"
+        )
+    if a.array.dtype != b.array.dtype:
+        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {_kind(a)} and {_kind(b)}")
+    return S.matmul(a, b)
+
+
+def _kind(x: Any) -> str:
+    from tapegrad.torch._dtypes import SCALAR_TYPES
+
+    return SCALAR_TYPES[x.dtype]
+
+
+def _outer(a: Any, b: Any) -> Any:
+    for x, name in ((a, "self"), (b, "vec2")):
+        if len(x.array.shape) != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {len(x.array.shape)}-D")
+    return S.multiply(S.reshape(a, (-1, 1)), b)
+
+
+def _plus(x: Any, y: Any, beta: Any, alpha: Any) -> Any:
+    """beta x + alpha y, where a beta of 0 ignores what x is."""
+    y = y if alpha == 1 else S.multiply(y, alpha)
+    if beta == 0:
+        return y
+    return S.add(x if beta == 1 else S.multiply(x, beta), y)
+
+
+def _sum_of_products(a: Any, b: Any) -> Any:
+    return S.sum(_bmm(a, b), axis=0)
+
+
+def _einsum(equation: Any, *operands: Any) -> Any:
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = tuple(operands[0])
+    if not isinstance(equation, str):
+        return adopt(_plain_einsum(equation, *operands))
+    try:
+        return adopt(_plain_einsum(equation, *operands))
+    except ValueError as error:
+        raise RuntimeError(f"einsum(): {error}") from error
+
+
+def _tensordot(a: Any, b: Any, dims: Any) -> Any:
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()
+    if isinstance(dims, int):
+        return S.tensordot(a, b, axes=dims)
+    first, second = dims
+    return S.tensordot(a, b, axes=(tuple(_listed(first)), tuple(_listed(second))))
+
+
+def _listed(d: Any) -> Any:
+    return [d] if isinstance(d, int) else list(d)
+
+
+def _cross(a: Any, b: Any, dim: Any) -> Any:
+    if dim is None:
+        dim = next((i for i, n in enumerate(a.array.shape) if n == 3), None)
+        if dim is None:
+            raise RuntimeError("no dimension of size 3 in input")
+    return linalg.cross(a, b, dim=dim)
+
+
+def _trace(x: Any) -> Any:
+    if len(x.array.shape) != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {len(x.array.shape)}")
+    return S.sum(x.diagonal())
+
+
+def _dist(a: Any, b: Any, p: float) -> Any:
+    return linalg.vector_norm(S.subtract(a, b), p)
+
+
+def _cdist(a: Any, b: Any, p: float) -> Any:
+    """The p-norm of each difference of a row of one and a row of the other."""
+    if a.array.shape[-1] != b.array.shape[-1]:
+        raise RuntimeError(
+            f"X1 and X2 must have the same number of columns. X1: {a.array.shape[-1]} X2: {b.array.shape[-1]}"
+        )
+    d = S.subtract(a.unsqueeze(-2), b.unsqueeze(-3))
+    return linalg.vector_norm(d, p, -1)
+
+
+def _pdist(x: Any, p: float) -> Any:
+    i, j = np.triu_indices(x.array.shape[0], 1)
+    return linalg.vector_norm(S.subtract(S.take(x, i, axis=0), S.take(x, j, axis=0)), p, -1)
+
+
+def _logdet(x: Any) -> Any:
+    sign, value = S.slogdet(x)
+    bad = np.asarray(sign.array) < 0
+    return S.where(wrap(bad), math.nan, value) if bad.any() else value
+
+
+def _svd(x: Any, some: bool, compute_uv: bool) -> Any:
+    u, s, vh = S.svd(x, full_matrices=not some)
+    return named.svd(u, s, vh.mH)  # type: ignore[attr-defined]
+
+
+def _qr(x: Any, some: bool) -> Any:
+    return named.qr(*S.qr(x, mode="reduced" if some else "complete"))  # type: ignore[attr-defined]
+
+
+def _triangular_solve(b: Any, a: Any, upper: bool, transpose: bool, unitriangular: bool) -> Any:
+    left = a.mT if transpose else a
+    return S.solve_triangular(left, b, lower=upper == transpose, unit_diagonal=unitriangular), a
+
+
+def _cov(x: Any, correction: int, fweights: Any, aweights: Any) -> Any:
+    if fweights is not None or aweights is not None:
+        raise NotImplementedError("cov(): weights are not there in tapegrad.torch")
+    rows = x.reshape(1, -1) if len(x.array.shape) < 2 else x
+    n = rows.array.shape[1]
+    d = S.subtract(rows, S.mean(rows, axis=1, keepdims=True))
+    y = S.divide(S.matmul(d, S.conj(d.mT) if x.is_complex() else d.mT), float(n - correction))
+    return y.reshape(()) if len(x.array.shape) < 2 else y
+
+
+def _corrcoef(x: Any) -> Any:
+    c = _cov(x, 1, None, None)
+    if not c.array.shape:
+        return S.divide(c, c)
+    s = S.sqrt(c.diagonal())
+    return S.clip(S.divide(S.divide(c, s.unsqueeze(-1)), s), -1.0, 1.0)
+
+
+def _renorm(x: Any, p: float, dim: int, maxnorm: float) -> Any:
+    d = dimension(dim, len(x.array.shape))
+    others = tuple(i for i in range(len(x.array.shape)) if i != d)
+    size = linalg.vector_norm(x, p, others, True)
+    return S.multiply(x, S.where(S.greater(size, maxnorm), S.divide(maxnorm, S.add(size, 1e-7)), 1.0))
+
+
+_NAMES = {k: v for k, v in list(globals().items()) if callable(v)} | {"linalg": linalg}
+define(
+    {
+        "mm(input, mat2)": "_mm(input, mat2)",
+        "matmul(input, other)": "S.matmul(input, other)",
+        "bmm(input, mat2)": "_bmm(input, mat2)",
+        "mv(input, vec)": "_mv(input, vec)",
+        "dot(input, tensor)": "_dot(input, tensor)",
+        "vdot(input, other)": "_dot(input.conj(), other)",
+        "inner(input, other)": "S.inner(input, other) if input.dim() and other.dim() else S.multiply(input, other)",
+        "outer|ger(input, vec2)": "_outer(input, vec2)",
+        "kron(input, other)": "S.kron(input, other)",
+        "cross(input, other, dim=None)": "_cross(input, other, dim)",
+        "trace(input)": "_trace(input)",
+        "det(input)": "linalg.det(input)",
+        "logdet(input)": "_logdet(input)",
+        "slogdet(input)": "named.slogdet(*S.slogdet(input))",
+        "inverse(input)": "linalg.inv(input)",
+        "pinverse(input, rcond=1e-15)": "linalg.pinv(input, rtol=rcond)",
+        "cholesky(input, upper=False)": "linalg.cholesky(input, upper=upper)",
+        "cholesky_solve(input, L, upper=False)": "S.cholesky_solve(L, input, upper=upper)",
+        "cholesky_inverse(L, upper=False)": "linalg.inv(S.matmul(L.mT, L) if upper else S.matmul(L, L.mT))",
+        "qr(input, some=True)": "_qr(input, some)",
+        "svd(input, some=True, compute_uv=True)": "_svd(input, some, compute_uv)",
+        "matrix_power(input, n)": "linalg.matrix_power(input, n)",
+        "matrix_exp(input)": "S.matrix_exp(input)",
+        "triangular_solve(b, A, upper=True, transpose=False, unitriangular=False)":
+            "_triangular_solve(b, A, upper, transpose, unitriangular)",
+        "dist(input, other, p=2)": "_dist(input, other, p)",
+        "cov(input, *, correction=1, fweights=None, aweights=None)": "_cov(input, correction, fweights, aweights)",
+        "corrcoef(input)": "_corrcoef(input)",
+        "adjoint(input)": "input.mH",
+    },
+    {**_NAMES, "named": named},
+    out=True,
+)  # fmt: skip
+define(
+    {
+        "addmm(input, mat1, mat2, *, beta=1, alpha=1)": "_plus(input, _mm(mat1, mat2), beta, alpha)",
+        "addmv(input, mat, vec, *, beta=1, alpha=1)": "_plus(input, _mv(mat, vec), beta, alpha)",
+        "addbmm(input, batch1, batch2, *, beta=1, alpha=1)": "_plus(input, _sum_of_products(batch1, batch2), beta, alpha)",
+        "baddbmm(input, batch1, batch2, *, beta=1, alpha=1)": "_plus(input, _bmm(batch1, batch2), beta, alpha)",
+        "addr(input, vec1, vec2, *, beta=1, alpha=1)": "_plus(input, _outer(vec1, vec2), beta, alpha)",
+        "renorm(input, p, dim, maxnorm)": "_renorm(input, p, dim, maxnorm)",
+    },
+    _NAMES,
+    inplace=True,
+)
+define(
+    {
+        "tensordot(a, b, dims=2)": "_tensordot(a, b, dims)",
+        "cdist(x1, x2, p=2.0, compute_mode='use_mm_for_euclid_dist_if_necessary')": "_cdist(x1, x2, p)",
+        "pdist(input, p=2)": "_pdist(input, p)",
+        "chain_matmul(*matrices)": "linalg.multi_dot(matrices)",
+        "einsum(equation, *operands)": "_einsum(equation, *operands)",
+        "spmm|smm(input, mat2)": "_mm(input, mat2)",
+    },
+    _NAMES,
+    methods=False,
+    out=False,
+)
+METHODS["spmm"] = METHODS["mm"]
+FUNCTIONS["lstsq"] = linalg.lstsq

@@ -1,0 +1,434 @@
+"""Modules that hold modules."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from itertools import chain, islice
+from operator import index as as_int
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.torch.nn.modules.module import Module, _indented
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Self
+
+
+class Container(Module):
+    """The older name of `Module`."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__()
+        for name, module in kwargs.items():
+            self.add_module(name, module)
+
+
+class _Ordered(Module):
+    """Children numbered from 0, reached by position."""
+
+    def _name_at(self, idx: Any) -> str:
+        names = list(self._modules)
+        n = len(names)
+        i = as_int(idx)
+        if not -n <= i < n:
+            raise IndexError(f"index {i} is out of range")
+        return names[i]
+
+    def _renumber(self) -> None:
+        modules = list(self._modules.values())
+        self._modules.clear()
+        self._modules.update((str(i), module) for i, module in enumerate(modules))
+
+    def __getitem__(self, idx: Any) -> Any:
+        if isinstance(idx, slice):
+            return self._part(list(self._modules.items())[idx])
+        return self._modules[self._name_at(idx)]
+
+    def _part(self, items: list[tuple[str, Module]]) -> Any:
+        return type(self)([module for _, module in items])  # type: ignore[call-arg]
+
+    def __setitem__(self, idx: Any, module: Module) -> None:
+        setattr(self, self._name_at(idx), module)
+
+    def __delitem__(self, idx: Any) -> None:
+        names = list(self._modules)[idx] if isinstance(idx, slice) else [self._name_at(idx)]
+        for name in names:
+            del self._modules[name]
+        self._renumber()
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules.values())
+
+    def append(self, module: Module) -> Self:
+        """Add a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def insert(self, index: int, module: Module) -> Any:
+        """Add a module before a position."""
+        modules = list(self._modules.values())
+        modules.insert(index, module)
+        self._modules.clear()
+        for i, m in enumerate(modules):
+            self.add_module(str(i), m)
+
+    def extend(self, modules: Iterable[Module]) -> Self:
+        """Add modules at the end."""
+        for module in modules:
+            self.append(module)
+        return self
+
+    def pop(self, key: Any = -1) -> Module:
+        """Take a module out."""
+        module: Module = self[key]
+        del self[key]
+        return module
+
+
+class Sequential(_Ordered):
+    """Modules that are applied one after the other."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], OrderedDict):
+            for name, module in args[0].items():
+                self.add_module(name, module)
+        else:
+            for i, module in enumerate(args):
+                self.add_module(str(i), module)
+
+    def _part(self, items: list[tuple[str, Module]]) -> Any:
+        return type(self)(OrderedDict(items))
+
+    def __delitem__(self, idx: Any) -> None:
+        super().__delitem__(idx)
+
+    def forward(self, input: Any) -> Any:
+        for module in self._modules.values():
+            input = module(input)  # type: ignore[misc]
+        return input
+
+    def insert(self, index: int, module: Module) -> Any:
+        """Add a module before a position."""
+        if not isinstance(module, Module):
+            raise AssertionError(f"module should be of type: {Module}")
+        n = len(self._modules)
+        if not -n <= index <= n:
+            raise IndexError(f"Index out of range: {index}")
+        super().insert(index + n if index < 0 else index, module)
+        return self
+
+    def __add__(self, other: Any) -> Sequential:
+        if not isinstance(other, Sequential):
+            raise ValueError(
+                f"add operator supports only objects of Sequential class, but {type(other)} is given."
+            )
+        return Sequential(*self, *other)
+
+    def __iadd__(self, other: Any) -> Self:
+        if not isinstance(other, Sequential):
+            raise ValueError(
+                f"add operator supports only objects of Sequential class, but {type(other)} is given."
+            )
+        return self.extend(list(other))
+
+    def __mul__(self, other: int) -> Sequential:
+        if not isinstance(other, int):
+            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
+        if other <= 0:
+            raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
+        return Sequential(*(module for _ in range(other) for module in self))
+
+    __rmul__ = __mul__
+
+
+class ModuleList(_Ordered):
+    """A list of modules."""
+
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.extend(modules)
+
+    def __iadd__(self, modules: Iterable[Module]) -> Self:
+        return self.extend(modules)
+
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
+        return ModuleList(chain(self, other))
+
+    def extend(self, modules: Iterable[Module]) -> Self:
+        """Add modules at the end."""
+        if not isinstance(modules, Iterable):
+            raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
+        return super().extend(modules)
+
+    def __repr__(self) -> str:
+        runs: list[list[Any]] = []  # first, last and text of modules that look the same
+        for i, module in enumerate(self):
+            text = repr(module)
+            if runs and runs[-1][2] == text:
+                runs[-1][1] = i
+            else:
+                runs.append([i, i, text])
+        if not runs:
+            return f"{self._get_name()}()"
+        lines = [
+            _indented(f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}") for a, b, text in runs
+        ]
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+class ModuleDict(Module):
+    """Modules by name."""
+
+    def __init__(self, modules: Any = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, key: str) -> Module:
+        return self._modules[key]
+
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.add_module(key, module)
+
+    def __delitem__(self, key: str) -> None:
+        del self._modules[key]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._modules
+
+    def clear(self) -> None:
+        """Take all modules out."""
+        self._modules.clear()
+
+    def pop(self, key: str) -> Module:
+        """Take a module out."""
+        return self._modules.pop(key)
+
+    def keys(self) -> Any:
+        """The names."""
+        return self._modules.keys()
+
+    def items(self) -> Any:
+        """Names and modules."""
+        return self._modules.items()
+
+    def values(self) -> Any:
+        """The modules."""
+        return self._modules.values()
+
+    def update(self, modules: Any) -> None:
+        """Add modules from a mapping or from pairs."""
+        for key, module in _pairs(modules, "ModuleDict"):
+            self[key] = module
+
+
+def _pairs(given: Any, what: str) -> list[tuple[str, Any]]:
+    if isinstance(given, (Mapping, ModuleDict, ParameterDict)):
+        return list(given.items())
+    if not isinstance(given, Iterable):
+        raise TypeError(f"{what}.update should be called with an iterable of key/value pairs, but got {type(given).__name__}")
+    pairs = []
+    for i, pair in enumerate(given):
+        if not isinstance(pair, Iterable):
+            raise TypeError(f"{what} update sequence element #{i} should be Iterable; is {type(pair).__name__}")
+        if len(pair) != 2:  # type: ignore[arg-type]
+            raise ValueError(f"{what} update sequence element #{i} has length {len(pair)}; 2 is required")  # type: ignore[arg-type]
+        pairs.append(tuple(pair))
+    return pairs  # type: ignore[return-value]
+
+
+def _as_parameter(value: Any) -> Any:
+    from tapegrad.torch import Tensor
+    from tapegrad.torch.nn.parameter import Parameter
+
+    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+
+
+def _described(key: Any, value: Any) -> str:
+    from tapegrad.torch import Tensor
+    from tapegrad.torch.nn.parameter import Parameter
+
+    if not isinstance(value, Tensor):
+        return f"  ({key}): Object of type: {type(value).__name__}"
+    kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
+    size = "x".join(map(str, value.shape))
+    where = f" ({value.device})" if value.device.type == "cuda" else ""
+    return f"  ({key}): {kind} containing: [{value.dtype} of size {size}{where}]"
+
+
+class ParameterList(Module):
+    """A list of parameters; tensors become parameters, and anything else is kept as it is."""
+
+    _size: int
+
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        self._size = 0
+        if values is not None:
+            self.extend(values)
+
+    def _name_at(self, idx: Any) -> str:
+        i = as_int(idx)
+        if not -self._size <= i < self._size:
+            raise IndexError(f"index {i} is out of range")
+        return str(i % self._size)
+
+    def __getitem__(self, idx: Any) -> Any:
+        if isinstance(idx, slice):
+            return type(self)(self[i] for i in range(*idx.indices(self._size)))
+        return getattr(self, self._name_at(idx))
+
+    def __setitem__(self, idx: int, param: Any) -> None:
+        setattr(self, self._name_at(idx), _as_parameter(param))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(self._size))
+
+    def __iadd__(self, values: Iterable[Any]) -> Self:
+        return self.extend(values)
+
+    def append(self, value: Any) -> Self:
+        """Add a value at the end."""
+        self._size += 1
+        self[self._size - 1] = value
+        return self
+
+    def extend(self, values: Iterable[Any]) -> Self:
+        """Add values at the end."""
+        from tapegrad.torch import Tensor
+
+        if not isinstance(values, Iterable) or isinstance(values, Tensor):
+            raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
+        for value in values:
+            self.append(value)
+        return self
+
+    def extra_repr(self) -> str:
+        return "\n".join(_described(k, p) for k, p in enumerate(self))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("ParameterList should not be called.")
+
+
+class ParameterDict(Module):
+    """Parameters by name; tensors become parameters, and anything else is kept as it is."""
+
+    _keys: dict[str, None]
+
+    def __init__(self, parameters: Any = None) -> None:
+        super().__init__()
+        self._keys = {}
+        if parameters is not None:
+            self.update(parameters)
+
+    def _name(self, key: Any) -> str:
+        if not isinstance(key, str):
+            raise TypeError(
+                f"Index given to ParameterDict cannot be used as a key as it is not a string (type is '{type(key).__name__}')."
+            )
+        return key
+
+    def __getitem__(self, key: str) -> Any:
+        return getattr(self, self._name(key))
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._keys[key] = None
+        setattr(self, self._name(key), _as_parameter(value))
+
+    def __delitem__(self, key: str) -> None:
+        del self._keys[key]
+        delattr(self, self._name(key))
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(list(self._keys))
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._keys
+
+    def copy(self) -> ParameterDict:
+        """A dictionary of the same parameters."""
+        return ParameterDict(OrderedDict(self.items()))
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """The value of a key, which is added if it isn't there."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def clear(self) -> None:
+        """Take all parameters out."""
+        for key in list(self._keys):
+            del self[key]
+
+    def pop(self, key: str) -> Any:
+        """Take a parameter out."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def popitem(self) -> tuple[str, Any]:
+        """Take the last parameter out."""
+        key = next(islice(reversed(self._keys), 1))
+        return key, self.pop(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of a key, or a default."""
+        found = self[key] if key in self._keys else default
+        return found
+
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+        """A dictionary of these keys, all with one value."""
+        return ParameterDict((k, default) for k in keys)
+
+    def keys(self) -> Any:
+        """The names."""
+        return self._keys.keys()
+
+    def items(self) -> Any:
+        """Names and parameters."""
+        return ((k, self[k]) for k in self._keys)
+
+    def values(self) -> Any:
+        """The parameters."""
+        return (self[k] for k in self._keys)
+
+    def update(self, parameters: Any) -> None:
+        """Add parameters from a mapping or from pairs."""
+        for key, value in _pairs(parameters, "ParameterDict"):
+            self[key] = value
+
+    def extra_repr(self) -> str:
+        return "\n".join(_described(k, p) for k, p in self.items())
+
+    def __call__(self, input: Any) -> Any:
+        raise RuntimeError("ParameterDict should not be called.")
+
+    def __or__(self, other: ParameterDict) -> ParameterDict:
+        made = self.copy()
+        made.update(other)
+        return made
+
+    def __ior__(self, other: ParameterDict) -> Self:
+        self.update(other)
+        return self

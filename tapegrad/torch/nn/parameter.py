@@ -1,0 +1,56 @@
+"""`Parameter` and `Buffer`, and their kinds that wait for a shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.torch._parameters import Buffer, Parameter
+from tapegrad.torch._tensor import auto_of
+
+
+class UninitializedParameter(Parameter):
+    """A parameter whose shape is not known yet: a lazy module gives it one at its first input."""
+
+    __slots__ = ()
+    flag = "lazy parameter"
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        from tapegrad.torch import empty
+
+        made = Parameter(empty(0, device=device, dtype=dtype), requires_grad)
+        auto_of(made).flags["lazy parameter"] = True
+        return made
+
+
+class UninitializedBuffer(Buffer):
+    """A buffer whose shape is not known yet."""
+
+    __slots__ = ()
+    flag = "lazy buffer"
+
+    def __new__(
+        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> Any:
+        from tapegrad.torch import empty
+
+        made = Buffer(empty(0, device=device, dtype=dtype), persistent=persistent)
+        auto_of(made).flags["lazy buffer"] = True
+        return made
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether a parameter or buffer is waiting for its shape."""
+    flags = auto_of(param).flags
+    return bool(flags.get("lazy parameter") or flags.get("lazy buffer"))
+
+
+def materialize(param: Any, shape: Any) -> None:
+    """Give a waiting parameter or buffer a shape; its values mean nothing yet."""
+    from tapegrad.torch import empty
+
+    param.data = empty(*shape, dtype=param.dtype)
+    for flag in ("lazy parameter", "lazy buffer"):
+        auto_of(param).flags.pop(flag, None)
+
+
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy", "materialize"]

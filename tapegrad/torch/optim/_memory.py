@@ -1,0 +1,103 @@
+"""The memory of parameters and of what optimizers keep with them: read, changed in place, put back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.core.node import tick
+from tapegrad.torch._inplace import commit
+from tapegrad.torch._storage import wrote
+from tapegrad.torch._tensor import Tensor, wrap
+from tapegrad.torch._views import spoil, store_of
+
+
+def read(t: Any) -> Any:
+    """The bare array of a tensor; a complex one as pairs of real numbers."""
+    array = t.array if type(t) is Tensor else t.read()[0]
+    return array if array.dtype.kind != "c" else _as_pairs(array)
+
+
+opened = read
+
+
+def _as_pairs(a: Any) -> Any:
+    if type(a) is not np.ndarray or not a.flags.c_contiguous:
+        raise NotImplementedError("optimizers take complex parameters whose memory is contiguous, on NumPy kernels")
+    return a.view(a.real.dtype).reshape((*a.shape, 2))
+
+
+def kept(t: Any, array: Any) -> None:
+    """Let a tensor of the state hold this array, which is its own memory where arrays can change."""
+    if type(t.array) is not np.ndarray:
+        t.array = array
+
+
+def replaced(p: Any, array: Any) -> None:
+    """Let a parameter hold this array, and count one change; the array is its own memory where arrays can change."""
+    raw = p.array
+    if type(raw) is np.ndarray:
+        store = store_of(p)
+        wrote(store, raw)
+        if store.fresh:
+            spoil(store, p, False)
+    else:
+        before = tick()
+        commit(p, wrap(array), before)
+
+
+def scalar(value: float) -> Any:
+    """A tensor of one number, that can change in place."""
+    return wrap(np.array(value, np.float32))
+
+
+def zeros(p: Any) -> Any:
+    """Zeros of a parameter's shape and dtype."""
+    array = p.read()[0]
+    made = np.zeros(array.shape, array.dtype) if isinstance(array, np.ndarray | np.generic) else array * 0
+    return wrap(made)
+
+
+def copied(g: Any, p: Any) -> Any:
+    """A tensor of a copy of an update, which is of a parameter's shape and dtype."""
+    t = zeros(p)
+    a = opened(t)
+    a += g
+    kept(t, a)
+    return t
+
+
+def root(a: Any) -> Any:
+    """The square root of each element."""
+    return np.sqrt(a) if isinstance(a, np.ndarray | np.generic) else a**0.5
+
+
+def larger(a: Any, b: Any) -> Any:
+    """The larger of each two elements; in `a` itself, where arrays can change."""
+    if type(a) is np.ndarray:
+        return np.maximum(a, b, out=a)
+    return a + (b > a) * (b - a)
+
+
+# -- gradients of some rows --------------------------------------------------------------------------------------
+def rows(grad: Any) -> tuple[Any, Any]:
+    """Which rows a gradient has, each once, and their values."""
+    grad = grad.coalesce()
+    return np.asarray(read(grad.indices()))[0], np.asarray(read(grad.values()))
+
+
+def add_to_rows(a: Any, index: Any, values: Any) -> Any:
+    """The array with values added to rows of it, each of which is named once."""
+    if type(a) is np.ndarray:
+        a[index] += values
+        return a
+    raise NotImplementedError("sparse gradients need arrays that can change: NumPy kernels")
+
+
+def add_rows(p: Any, grad: Any, factor: float) -> Any:
+    """A parameter's array plus a gradient of some rows, times a factor."""
+    index, values = rows(grad)
+    return add_to_rows(p, index, factor * values)
+
+

@@ -1,0 +1,104 @@
+"""Optimizers that update one parameter at a time: a formula on bare arrays, and what stands around it.
+
+A formula is written with augmented assignments: `m *= b` changes a NumPy array in place, and gives a new array where arrays
+can't change (TensorFlow's).  What it ends with is put back either way, and the parameter counts one change.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.torch.optim._memory import kept, opened, read, replaced, scalar, zeros
+from tapegrad.torch.optim.optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: Options of PyTorch's that choose between kernels, and say nothing here.
+KERNELS = {"foreach": None, "capturable": False, "fused": None}
+
+
+class Stepper(Optimizer):
+    """An optimizer whose subclass gives a formula for one parameter, on bare arrays."""
+
+    #: The name of the class in messages about gradients that it can't take.
+    _takes_sparse = False
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        if defaults.get("differentiable"):
+            raise NotImplementedError(
+                f"{type(self).__name__}(differentiable=True): the update works on bare arrays; write the update with tensor "
+                "ops (p - lr * grad) to differentiate through it"
+            )
+        super().__init__(params, defaults)
+
+    def _options(self, group: dict[str, Any]) -> Any:
+        """What the formula needs of a group, computed once for all its parameters."""
+        return group
+
+    def _start(self, group: dict[str, Any], p: Any, state: dict[str, Any]) -> None:
+        """Fill the state of a parameter before its first update."""
+
+    def _update(self, options: Any, p: Any, g: Any, state: dict[str, Any]) -> Any:
+        """The formula: the parameter's array as it becomes."""
+        raise NotImplementedError
+
+    def _update_rows(self, options: Any, p: Any, grad: Any, state: dict[str, Any]) -> Any:
+        """The formula for a gradient of which only some rows are there."""
+        raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change the parameters; `closure` computes the loss anew."""
+        loss = None
+        if closure is not None:
+            from tapegrad.torch import enable_grad
+
+            with enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = self._options(group)
+            decay = 0 if group.get("decoupled_weight_decay") else group.get("weight_decay", 0)
+            maximize = group.get("maximize", False)
+            for p in group["params"]:
+                grad = p.grad
+                if grad is None:
+                    continue
+                state = self.state[p] if p in self.state else self._started(group, p)
+                if grad.is_sparse:
+                    replaced(p, self._update_rows(options, opened(p), -grad if maximize else grad, state))
+                    continue
+                a, g = opened(p), read(grad)
+                if maximize:
+                    g = -g
+                if decay:
+                    g = g + float(decay) * a
+                replaced(p, self._update(options, a, g, state))
+        return loss
+
+    def _started(self, group: dict[str, Any], p: Any) -> dict[str, Any]:
+        state: dict[str, Any] = {}
+        self._start(group, p, state)
+        if state:
+            self.state[p] = state
+        return state
+
+
+def counted(state: dict[str, Any], name: str = "step") -> float:
+    """Count one more step; the count, as a float."""
+    t = state[name]
+    array = opened(t)
+    array += 1
+    kept(t, array)
+    return float(array)
+
+
+def moments(p: Any, state: dict[str, Any], *names: str) -> None:
+    """A count of steps, and zeros like the parameter under these names."""
+    state["step"] = scalar(0.0)
+    for name in names:
+        state[name] = zeros(p)
+
+
+def rate(group: dict[str, Any]) -> float:
+    """The learning rate as a float: it may be a tensor."""
+    return float(group["lr"])

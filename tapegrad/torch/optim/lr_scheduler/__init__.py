@@ -1,0 +1,37 @@
+"""Schedules of learning rates."""
+
+from tapegrad.torch.optim.lr_scheduler.composed import ChainedScheduler, ReduceLROnPlateau, SequentialLR
+from tapegrad.torch.optim.lr_scheduler.cycles import CyclicLR, OneCycleLR
+from tapegrad.torch.optim.lr_scheduler.scheduler import LRScheduler, _LRScheduler
+from tapegrad.torch.optim.lr_scheduler.simple import (
+    ConstantLR,
+    CosineAnnealingLR,
+    CosineAnnealingWarmRestarts,
+    ExponentialLR,
+    LambdaLR,
+    LinearLR,
+    MultiplicativeLR,
+    MultiStepLR,
+    PolynomialLR,
+    StepLR,
+)
+
+__all__ = [
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
+    "ExponentialLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "MultiplicativeLR",
+    "OneCycleLR",
+    "PolynomialLR",
+    "ReduceLROnPlateau",
+    "SequentialLR",
+    "StepLR",
+    "_LRScheduler",
+]
