@@ -363,7 +363,9 @@ def _check_mode(unconnected: str) -> None:
 
 def _is_recorded(seeds: Any, recorder: Recorder) -> bool:
     """Whether somebody may record what a sweep from these seeds computes."""
-    active = state.active.recorders
+    # What the PyTorch style records by itself is not asked for here: its word for that is `create_graph`.  The tapes of
+    # transforms, which watch nothing by themselves, compose with it as with all others.
+    active = {r for r in state.active.recorders if r.keeping or not recorder.auto}
     nodes = [n for n, _, _ in seeds] + [g.node for _, _, g in seeds if g is not None and g.node is not None]
     if any(not n.owners.recorders.isdisjoint(active) for n in nodes):
         return True

@@ -139,7 +139,7 @@ def _environment(op: Op, style: Style | None) -> dict[str, Any]:
         env.update(
             F=style,
             Tensor=style.cls,
-            new=object.__new__,
+            new=style.new,
             meet=style.meet,
             promote=style.meet,
             unpack=style.unpack,

@@ -45,6 +45,7 @@ class Style:
         self.meet = meet
         self.unpack = unpack
         self.failed = failed
+        self.new: Callable[[type], Any] = object.__new__
         follow(self.learn)
 
     def learn(self, op: Op) -> None:
@@ -54,7 +55,7 @@ class Style:
         """A result of plain ops as one of this style: tensors, tuples and lists of them; anything else as it is."""
         kind = type(x)
         if kind is Tensor:
-            out = object.__new__(self.cls)
+            out = self.new(self.cls)
             out.array = x.array
             out.node = x.node
             out.like = x.like
@@ -67,6 +68,14 @@ class Style:
     def outputs(self, op: Op, y: Any, raws: Any, nodes: Any, params: Any, variant: Any) -> Any:
         """What `call.outputs` gives, in this style."""
         return self.adopt(call.outputs(op, y, raws, nodes, params, variant))
+
+    def make_with(self, new: Callable[[type], Any]) -> None:
+        """Let ops make their results with this function from now on, which takes the class."""
+        self.new = new
+        for entry in list(vars(self).values()):
+            env = getattr(entry, "__globals__", None)
+            if env is not None and env.get("Tensor") is self.cls:
+                env["new"] = new
 
     if TYPE_CHECKING:
 

@@ -174,6 +174,18 @@ def run_backward(
     tensors: Any, grad_tensors: Any, retain_graph: bool | None, create_graph: bool, inputs: Any
 ) -> None:
     """Add to the `grad` of the leaves that these depend on, or of the inputs that are given."""
+    _watching.begin()
+    ok = False
+    try:
+        _run_backward(tensors, grad_tensors, retain_graph, create_graph, inputs)
+        ok = True
+    finally:
+        _watching.end(ok)
+
+
+def _run_backward(
+    tensors: Any, grad_tensors: Any, retain_graph: bool | None, create_graph: bool, inputs: Any
+) -> None:
     ys = tensors_of(tensors)
     gs = (None,) * len(ys) if grad_tensors is None else (
         (grad_tensors,) if isinstance(grad_tensors, Core) else tuple(grad_tensors)
@@ -301,7 +313,20 @@ def grad(
         batch = new_level(size)
     seeds = _roots(ys, gs, batch, create_graph)
     sources = [_source(x) for x in xs]
-    found = _sweep(seeds, sources, create_graph, keep)
+    _watching.begin()
+    ok = False
+    try:
+        found = _sweep(seeds, sources, create_graph, keep)
+        results = _results(xs, sources, found, create_graph, allow_unused, materialize_grads, batch)
+        ok = True
+    finally:
+        _watching.end(ok)
+    return results
+
+
+def _results(
+    xs: Any, sources: Any, found: Any, create_graph: bool, allow_unused: bool, materialize_grads: bool, batch: Any
+) -> tuple[Any, ...]:
     results = []
     once: dict[Any, Any] = {}
     for x, node in zip(xs, sources, strict=True):

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.core.node import tick
+from tapegrad.core.recorder import EMPTY, state
 from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
+from tapegrad.torch._modes import INFERENCE
 from tapegrad.torch._promotion import _CATEGORY
 from tapegrad.torch._recorder import is_enabled, is_leaf_node, own
 from tapegrad.torch._storage import LAST, WRITTEN, Storage, owner, replaced, wrote
@@ -32,6 +34,11 @@ def check(x: Any, *, as_view: bool = False) -> None:
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
+        )
+    if type(x).__name__ == "Inference" and not INFERENCE.on:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor "
+            "before doing inplace update. See https://github.com/pytorch/rfcs/pull/17 for more details."
         )
     if not is_enabled():
         return
@@ -69,24 +76,41 @@ def _check_view(x: Any, info: View, node: Any) -> None:
 def in_place(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
     """The method that computes `function(self, ...)` and leaves the result in `self`."""
 
+    overwrites = (name or f"{function.__name__}_") in _OVERWRITES
+
     @functools.wraps(function)
     def method(self: Any, *args: Any, **words: Any) -> Any:
-        return update(self, function, *args, **words)
+        return update(self, function, *args, overwriting=overwrites, **words)
 
     method.__name__ = method.__qualname__ = name or f"{function.__name__}_"
     return method
 
 
-def update(x: Any, function: Callable[..., Any], *args: Any, **words: Any) -> Any:
-    """Let `x` have the value of `function(x, *args, **words)`."""
+#: What leaves nothing of the old values.
+_OVERWRITES = frozenset(["copy_", "fill_", "zero_"])
+
+
+def update(x: Any, function: Callable[..., Any], *args: Any, overwriting: bool = False, **words: Any) -> Any:
+    """Let `x` have the value of `function(x, *args, **words)`; `overwriting`, if that does not depend on the old one.
+
+    A write through `.data` is not heard of by graphs that have saved the values, as in PyTorch, where it changes them: an
+    update of parameters between two sweeps.  Overwritten values are another matter: no gradient at them can be meant.
+    """
     check(x)
     before = tick()
     given = x
-    if _is_shared(x) and is_enabled() and type(x.array) is np.ndarray:
+    if state.active is not EMPTY and type(x.array) is np.ndarray and _is_shared(x):
         given = wrap(x.array.copy(), x.node)  # what the op saves of it has to survive the write
-    y = function(given, *args, **words)
-    commit(x, fitting(x, y), before)
+    y = fitting(x, function(given, *args, **words))
+    if (y.node is None or overwriting) and _is_known(x.node):
+        y = STYLE.put(wrap(x.array, x.node), y, ...)  # it stays in the graph, with a gradient of zero
+    commit(x, y, before, counted=overwriting or not _is_apart(x))
     return x
+
+
+def _is_apart(x: Any) -> bool:
+    store = getattr(x, "_store", None)
+    return store is not None and store.apart
 
 
 def fitting(x: Any, y: Any) -> Any:
@@ -119,9 +143,9 @@ def commit(x: Any, y: Any, before: int, *, counted: bool = True) -> None:
     raw, made = x.array, y.array
     info = view_of(x)
     if info is not None and not info.cut:
-        _commit_view(x, y, info, store)
+        _commit_view(x, y, info, store, counted)
         return
-    history = is_enabled() and (y.node is not None or x.node is not None)
+    history = y.node is not None
     if type(raw) is np.ndarray and type(made) in _OF_NUMPY and _is_shared(x):
         np.copyto(raw, made)
         wrote(store, raw, counted=counted)
@@ -138,6 +162,11 @@ def commit(x: Any, y: Any, before: int, *, counted: bool = True) -> None:
 _OF_NUMPY = frozenset([np.ndarray, *np.sctypeDict.values()])
 
 
+def _is_known(node: Any) -> bool:
+    """Whether somebody who records now knows a value."""
+    return node is not None and not node.owners.recorders.isdisjoint(state.active.recorders)
+
+
 def _is_ours(node: Any) -> bool:
     return node is not None and own(node) is not None
 
@@ -151,9 +180,12 @@ def _take_over(x: Any, raw: Any, made: Any, before: int, store: Storage, counted
         if x.node is not None and counted:
             replaced(store, raw)
         else:
-            store.version += counted
+            store.version += 1
         return
-    wrote(store, raw, counted=counted)
+    if not counted:
+        store.version += 1
+        return
+    wrote(store, raw)
     log = WRITTEN.pop(id(owner(raw)))
     log.seqs[-1] = LAST[0] = before  # what the op itself has saved is not touched
     keys = [owner(raw)] + ([made] if type(made) is np.ndarray else [])
@@ -182,14 +214,14 @@ def _keep_output(node: Any, made: Any, raw: Any) -> None:
         node.seq = tick()
 
 
-def _commit_view(x: Any, y: Any, info: View, store: Storage) -> None:
+def _commit_view(x: Any, y: Any, info: View, store: Storage, counted: bool) -> None:
     base = info.base
     raw, made = x.array, y.array
-    history = is_enabled() and (y.node is not None or base.node is not None)
+    history = y.node is not None or _is_known(base.node)
     whole = put_back(info, y) if history or type(raw) is not np.ndarray else None
     if type(raw) is np.ndarray and type(made) in _OF_NUMPY:
         np.copyto(raw, made)
-        wrote(store, raw)
+        wrote(store, raw, counted=counted)
         if y.node is not None:
             _keep_output(y.node, made, raw)
     else:
@@ -218,3 +250,15 @@ def add_into(x: Any, raw: Any) -> None:
     store = x._store
     if store.fresh:
         spoil(store, x, False)
+
+
+def rewrite(x: Any, node: Any) -> None:
+    """Give a tensor, whose memory was written to by other means, the node that made its present value."""
+    info = view_of(x)
+    store = store_of(x)
+    if info is not None and not info.cut:
+        whole = put_back(info, wrap(x.array, node))
+        info.base.node = whole.node
+    x.node = node
+    if store.fresh:
+        spoil(store, x, True)

@@ -22,7 +22,7 @@ from tapegrad.torch._text import text
 from tapegrad.torch._views import alias, give_memory, store_of, take, view_of
 from tapegrad.torch.autograd import _of_tensor
 
-_NUMBERS = (int, float, complex, bool, np.number, np.bool_, np.ndarray)
+_OPERANDS = (Core, int, float, complex, bool, np.number, np.bool_, np.ndarray)
 
 
 # -- operators ---------------------------------------------------------------------------------------
@@ -30,7 +30,7 @@ def _operator(name: str) -> Any:
     entry = getattr(STYLE, name)
 
     def forward(self: Any, other: Any) -> Any:
-        if isinstance(other, Core | _NUMBERS):
+        if isinstance(other, _OPERANDS):
             return entry(self, other)
         return NotImplemented
 
@@ -41,7 +41,7 @@ def _reflected(name: str) -> Any:
     entry = getattr(STYLE, name)
 
     def reflected(self: Any, other: Any) -> Any:
-        if isinstance(other, Core | _NUMBERS):
+        if isinstance(other, _OPERANDS):
             return entry(other, self)
         return NotImplemented
 
@@ -68,7 +68,7 @@ def _equality(name: str) -> Any:
     entry = getattr(STYLE, name)
 
     def compare(self: Any, other: Any) -> Any:
-        if isinstance(other, Core | _NUMBERS):
+        if isinstance(other, _OPERANDS):
             return entry(self, other)
         return NotImplemented
 

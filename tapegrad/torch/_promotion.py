@@ -105,6 +105,10 @@ def meet(op: Any, raws: Sequence[Any], nodes: Sequence[Any]) -> Any:
     if not op.pointwise:
         return _meet_arrays(op, raws, nodes)
     if op.name == "where":
+        if len(raws) == 2:  # what is chosen from, which is to be arrays
+            common = _standing(raws)
+            pairs = [_to(r, n, common) for r, n in zip(raws, nodes, strict=True)]
+            return tuple(common.type(r) if type(r) in SCALARS else r for r, _ in pairs), tuple(n for _, n in pairs)
         common = _standing(raws[1:])
         done = [_to(r, n, common) for r, n in zip(raws[1:], nodes[1:], strict=True)]
         condition = raws[0] if raws[0].dtype.kind == "b" else raws[0].astype(np.bool_)

@@ -198,7 +198,14 @@ def expand(x: Any, *shape: Any) -> Any:
                 f"Target sizes: {list(wanted)}.  Tensor sizes: {list(have)}"
             )
     target = tuple(wanted)
-    return take(x, lambda t: STYLE.broadcast_to(t, target))
+
+    def run(t: Any) -> Any:
+        y = STYLE.broadcast_to(t, target)
+        if type(t.array) is np.ndarray:
+            y.array = np.broadcast_to(t.array, target)
+        return y
+
+    return take(x, run)
 
 
 def expand_as(x: Any, other: Any) -> Any:

@@ -17,16 +17,17 @@ class Storage:
     * `version`: how many writes there were.
     * `fresh`: weak references to views and aliases that a write makes stale.
     * `shared`: whether anything else uses this memory, so that a write has to go there.
+    * `apart`: it belongs to what `.data` gives, whose writes no graph hears of.
     * `exposed`: weakly, the NumPy array that was handed out, or True for memory that came from outside.
     """
 
-    __slots__ = ("__weakref__", "exposed", "fresh", "scalars", "shared", "size", "version")
+    __slots__ = ("__weakref__", "apart", "exposed", "fresh", "scalars", "shared", "size", "version")
 
     def __init__(self) -> None:
         self.version = 0
         self.fresh: list[weakref.ref[Any]] = []
         self.size = 16  # look for dead ones when there are so many
-        self.shared = False
+        self.shared = self.apart = False
         self.exposed: Any = None
         self.scalars: list[tuple[Any, int]] = []  # values that had no memory, and when they were replaced
 
@@ -69,12 +70,11 @@ REPLACED: weakref.WeakSet[Storage] = weakref.WeakSet()
 
 
 def wrote(storage: Storage, raw: Any, *, counted: bool = True) -> None:
-    """Note a write to the memory of an array."""
-    if counted:
-        storage.version += 1
-    seq = LAST[0] = tick()
-    if type(raw) is not np.ndarray:
+    """Note a write to the memory of an array; `counted`, if graphs that have saved it are to hear of it."""
+    storage.version += 1
+    if not counted or type(raw) is not np.ndarray:
         return
+    seq = LAST[0] = tick()
     memory = owner(raw)
     key = id(memory)
     log = WRITTEN.get(key)

@@ -102,7 +102,7 @@ def alias(x: Any, *, apart: bool = False) -> Any:
     store.shared = True
     if apart:
         y._store = own = Storage()
-        own.shared = True
+        own.shared = own.apart = True
         own.exposed = store.exposed
     else:
         y._store = store

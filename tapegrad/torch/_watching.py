@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import weakref
 from typing import Any
 
@@ -141,3 +142,43 @@ def retain_grad(x: Any) -> None:
         return g
 
     hooked(node).before.append(on_cotangent(keep))
+
+
+# -- one sweep ---------------------------------------------------------------------------------------
+class _Sweeps(threading.local):
+    """The sweep that is under way on this thread: its number, and what is to be called when it is over."""
+
+    def __init__(self) -> None:
+        self.ends: list[list[Any]] = []
+        self.numbers: list[int] = []
+
+
+_SWEEPS = _Sweeps()
+
+
+def begin() -> None:
+    """A sweep begins on this thread."""
+    _SWEEPS.numbers.append(_number())
+    _SWEEPS.ends.append([])
+
+
+def end(ok: bool) -> None:
+    """It is over, and gradients have been accumulated."""
+    _SWEEPS.numbers.pop()
+    calls = _SWEEPS.ends.pop()
+    if ok:
+        for call in calls:
+            call()
+
+
+def sweep_number() -> int:
+    """Tells one sweep from another."""
+    return _SWEEPS.numbers[-1] if _SWEEPS.numbers else -1
+
+
+def at_end(call: Any) -> None:
+    """Call this when the sweep is over."""
+    if _SWEEPS.ends:
+        _SWEEPS.ends[-1].append(call)
+    else:
+        call()

@@ -7,7 +7,10 @@ from typing import Any
 
 from tapegrad.core.tensor import Tensor as _Core
 from tapegrad.torch._backward import grad, run_backward
+from tapegrad.torch._graph import Node as _Node
 from tapegrad.torch._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+
+from tapegrad.torch._parameters import Variable
 
 
 def backward(
@@ -48,3 +51,28 @@ def _of_tensor(
 
 
 __all__ = ["backward", "enable_grad", "grad", "inference_mode", "no_grad", "set_grad_enabled"]
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    for module, names in _MODULES.items():
+        if name == module or name in names:
+            found = importlib.import_module(f"tapegrad.torch.autograd.{module}")
+            return found if name == module else getattr(found, name)
+    from tapegrad.torch._missing import refuse
+
+    return refuse("torch.autograd", name, [*globals(), *_MODULES, *(n for names in _MODULES.values() for n in names)])
+
+
+#: Modules that are imported when they are first asked for, and what of them stands here.
+_MODULES: dict[str, tuple[str, ...]] = {
+    "anomaly_mode": ("detect_anomaly", "set_detect_anomaly"),
+    "forward_ad": (),
+    "function": ("Function",),
+    "functional": (),
+    "grad_mode": (),
+    "gradcheck": ("gradcheck", "gradgradcheck"),
+    "graph": (),
+    "profiler": (),
+}

@@ -1,0 +1,175 @@
+"""`saved_tensors_hooks`: what a graph saves goes through hooks of the user's while a context is active.
+
+Ops save raw values, and know nothing of this: while hooks are active, each node is looked at as it is made, its saved tensors
+are taken out, and an op is left in its place that unpacks them when the node is swept.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from tapegrad.core.node import Node, Recorded
+from tapegrad.core.tensor import Tensor as Core
+from tapegrad.registry.rules import Variant
+from tapegrad.torch._recorder import OWNERS
+from tapegrad.torch._tensor import wrap
+
+
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[tuple[Any, Any]] = []
+        self.disabled: str | None = None
+
+
+LOCAL = _Local()
+
+
+def active() -> tuple[Any, Any] | None:
+    """The hooks in force: pack and unpack."""
+    return LOCAL.stack[-1] if LOCAL.stack else None
+
+
+def pack(hook: Any, t: Any) -> Any:
+    """What a hook makes of a tensor that is to be saved; nothing of that is recorded, and no hook sees it."""
+    from tapegrad.torch._recorder import switch
+
+    held, LOCAL.stack = LOCAL.stack, []
+    was = switch(False)
+    try:
+        version = t._version if isinstance(t, Core) else 0
+        found = hook(t)
+        if t._version != version:
+            raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can "
+                               "not be modified by in-place operations as this can lead to unexpected side-effects. Please open an "
+                               "issue if you need to perform in-place operations on the input to a pack hook.")  # fmt: skip
+        return found
+    finally:
+        switch(was)
+        LOCAL.stack = held
+
+
+class Packed(Recorded):
+    """An op of a node whose saved tensors are packed."""
+
+    __slots__ = ("held", "op", "unpack")
+
+    def __init__(self, op: Any, unpack: Any, held: list[tuple[int, Any]]) -> None:
+        super().__init__(op.name, self._pull, self._pull_recorded, self._push, self._push_recorded)
+        self.op = op
+        self.unpack = unpack
+        self.held = held
+
+    @property
+    def backward_name(self) -> str:
+        """What PyTorch calls it."""
+        from tapegrad.torch._node_names import name_of
+
+        stand_in = Node()
+        stand_in.op, stand_in.q, stand_in.p, stand_in.s, stand_in.t = self.op, None, None, None, None
+        return name_of(stand_in)
+
+    def _open(self, node: Node) -> tuple[Any, Any]:
+        before = node.s, node.t
+        for place, held in self.held:
+            found = self.unpack(held)
+            if not isinstance(found, Core):
+                raise TypeError(
+                    f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(found).__name__}"
+                )
+            raw = found.read()[0]
+            _store(node, self.op, place, raw)
+        return before
+
+    def _run(self, name: str, node: Node, x: Any) -> Any:
+        before = self._open(node)
+        try:
+            return getattr(self.op, name)(node, x)
+        finally:
+            node.s, node.t = before
+
+    def _pull(self, node: Node, g: Any) -> None:
+        self._run("pull", node, g)
+
+    def _pull_recorded(self, node: Node, g: Any) -> None:
+        self._run("pull_recorded", node, g)
+
+    def _push(self, node: Node, tangents: Any) -> Any:
+        return self._run("push", node, tangents)
+
+    def _push_recorded(self, node: Node, tangents: Any) -> Any:
+        return self._run("push_recorded", node, tangents)
+
+    def release(self, node: Node) -> None:
+        """Let go of what is packed."""
+        from tapegrad.torch._backward import _Spent
+
+        node.op = _Spent(self.op.name, self.backward_name)
+        node.s = node.t = None
+
+
+def _in_tuple(op: Any) -> bool:
+    return bool(op.general or len(op.saved) > 2)
+
+
+def _store(node: Node, op: Any, place: int, raw: Any) -> None:
+    if _in_tuple(op):
+        s = list(node.s)
+        s[place] = raw
+        node.s = tuple(s)
+    elif place:
+        node.t = raw
+    else:
+        node.s = raw
+
+
+def pack_node(node: Node, _: Any = None) -> None:
+    """Take the tensors out of a node that was just made."""
+    hooks = active()
+    op = node.op
+    if hooks is None or type(op) is not Variant or op.op.variadic or op.op.outputs:
+        return
+    held = []
+    for place, name in enumerate(op.saved):
+        if name != "y" and name not in op.op.arrays:
+            continue
+        raw = node.s[place] if _in_tuple(op) else (node.s, node.t)[place]
+        if type(raw) is not np.ndarray and not isinstance(raw, np.generic):
+            continue
+        held.append((place, pack(hooks[0], wrap(raw))))
+    if held:
+        for place, _packed in held:
+            _store(node, op, place, None)
+        node.op = Packed(op, hooks[1], held)
+
+
+def enter(pack_hook: Any, unpack_hook: Any) -> None:
+    """Put these hooks in force on this thread."""
+    LOCAL.stack.append((pack_hook, unpack_hook))
+    on_nodes(pack_node, True)
+
+
+def leave() -> None:
+    """Take the latest hooks off again."""
+    LOCAL.stack.pop()
+    on_nodes(pack_node, False)
+
+
+# -- who looks at nodes as they are made -----------------------------------------------------------------
+_LOOKERS: dict[Any, int] = {}
+_LOCK = threading.Lock()
+_USUAL = OWNERS.keep
+
+
+def on_nodes(look: Any, on: bool) -> None:
+    """Let `look` see each node that the implicit recorder alone makes; it costs nothing while nobody looks."""
+    with _LOCK:
+        count = _LOOKERS.get(look, 0) + (1 if on else -1)
+        if count:
+            _LOOKERS[look] = count
+        else:
+            _LOOKERS.pop(look, None)
+        looks = tuple(_LOOKERS)
+        OWNERS.keep = (lambda node: [f(node) for f in looks] and None) if looks else _USUAL

@@ -1,0 +1,77 @@
+"""`Parameter`, `Buffer`, `Variable`, `FloatTensor` and their like: the same class of tensors, told apart by a look at them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.torch._construct import track
+from tapegrad.torch._tensor import Tensor, auto_of, wrap
+from tapegrad.torch._views import give_memory, store_of
+
+
+class _Flagged(type):
+    """A class whose instances are tensors with a flag."""
+
+    flag: str
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        if not isinstance(x, Tensor):
+            return False
+        auto = getattr(x, "_auto", None)
+        return auto is not None and bool(auto.flags.get(cls.flag))
+
+
+def _of(data: Any, flag: str) -> Any:
+    if data is None:
+        import numpy as np
+
+        data = wrap(np.empty(0, np.float32))
+    if not isinstance(data, Tensor):
+        raise TypeError(f"a {flag.capitalize()} is made of a Tensor, not of {type(data).__name__}")
+    give_memory(data)
+    x = wrap(data.array)
+    theirs = store_of(data)
+    theirs.shared = True
+    x._store = theirs
+    auto_of(x).flags[flag] = True
+    return x
+
+
+class Parameter(Tensor, metaclass=_Flagged):
+    """A tensor that modules take for one of their parameters; it requires a gradient unless said otherwise."""
+
+    __slots__ = ()
+    flag = "parameter"
+
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+        x = _of(data, "parameter")
+        return track(x) if requires_grad else x
+
+
+class Buffer(Tensor, metaclass=_Flagged):
+    """A tensor that modules take for part of their state, and that is no parameter."""
+
+    __slots__ = ()
+    flag = "buffer"
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+        x = _of(data, "buffer")
+        auto_of(x).flags["persistent"] = persistent
+        return x
+
+
+class _AnyTensor(type):
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, Tensor)
+
+
+class Variable(metaclass=_AnyTensor):
+    """What tensors that require gradients were once called: gives the tensor itself, or one that shares its memory."""
+
+    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
+        if data is None:
+            data = wrap(__import__("numpy").empty(0, "float32"))
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        x = data.detach()
+        return track(x) if requires_grad else x

@@ -1,0 +1,413 @@
+"""`torch.autograd.Function`: a step with a derivative of the user's own."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+import weakref
+from typing import Any, final
+
+from tapegrad.core.node import Node as CoreNode
+from tapegrad.core.node import Recorded, make_node
+from tapegrad.core.recorder import EMPTY, state
+from tapegrad.core.tensor import Tensor as Core
+from tapegrad.core.tensor import linked
+from tapegrad.registry.batching import lift
+from tapegrad.registry.rules import spec_of
+from tapegrad.registry.several import picked
+from tapegrad.torch import _graph, _packing
+from tapegrad.torch._errors import SPENT
+from tapegrad.torch._inplace import rewrite
+from tapegrad.torch._recorder import is_enabled, is_leaf_node, own, switch
+from tapegrad.torch._storage import wrote
+from tapegrad.torch._tensor import STYLE, Tensor, wrap
+from tapegrad.torch._views import alias, store_of
+from tapegrad.torch.autograd._function_steps import FunctionOp, backward_of
+
+
+class FunctionCtx:
+    """What `forward` leaves for `backward`."""
+
+    materialize_grads = True
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep tensors, or None, for `backward`."""
+        for t in tensors:
+            if t is not None and not isinstance(t, Core):
+                raise TypeError(f"save_for_backward can only save variables, but argument {tensors.index(t)} is of type {type(t).__name__}")
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep tensors, or None, for `jvp`."""
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *args: Any) -> None:
+        """Say that these inputs were written to."""
+        self.dirty_tensors = args
+
+    def mark_non_differentiable(self, *args: Any) -> None:
+        """Say that these outputs have no derivative."""
+        self.non_differentiable = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether gradients of unused outputs arrive as zeros, or as None."""
+        self.materialize_grads = value
+
+
+class BackwardCFunction(FunctionCtx, _graph.Node):
+    """The context of one call, which is also its `grad_fn`."""
+
+    _forward_cls: Any
+    _of: Any = None
+    _kept: tuple[Any, ...] | None = ()
+
+    def __init__(self) -> None:
+        self.needs_input_grad: tuple[bool, ...] = ()
+
+    @property
+    def _node(self) -> Any:  # type: ignore[override]
+        found = None if self._of is None else self._of()
+        if found is None:
+            raise RuntimeError("this context is no longer part of a graph")
+        return found
+
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What `save_for_backward` has kept."""
+        if self._kept is None:
+            raise RuntimeError(SPENT)
+        if not self._kept and getattr(self, "to_save", None):
+            return tuple(self.to_save)
+        return tuple(None if k is None else k.get(self) for k in self._kept)
+
+    saved_variables = saved_tensors
+
+    def apply(self, *args: Any) -> Any:
+        """Run `backward`."""
+        return backward_of(self._forward_cls)(self, *args)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
+
+
+@final
+class _Saved:
+    """A tensor that a context has kept: an output by its value alone, for it refers to the context."""
+
+    __slots__ = ("index", "node", "packed", "tensor", "version")
+
+    def __init__(self, t: Any, index: int | None) -> None:
+        self.index = index
+        self.node = None
+        hooks = _packing.active()
+        self.packed = None
+        self.version = 0
+        if hooks is not None:
+            self.tensor = None
+            self.node = None if index is not None else t.node
+            self.packed = (hooks[1], _packing.pack(hooks[0], t))
+            return
+        self.version = t._version if type(t).__name__ != "Inference" else 0
+        self.tensor = t if index is None else _view_of_value(t)
+
+    def get(self, ctx: Any) -> Any:
+        if self.packed is not None:
+            unpack, held = self.packed
+            found = unpack(held)
+            if not isinstance(found, Core):
+                raise TypeError("Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                                f"{type(found).__name__}")  # fmt: skip
+            return wrap(found.read()[0], self.node if self.index is None else _node_of_output(ctx, self.index))
+        t: Any = self.tensor
+        now = store_of(t).version if type(t).__name__ != "Inference" else 0
+        if now != self.version:
+            kind = f"torch.{_named(t)}Tensor {list(t.array.shape)}"
+            raise RuntimeError(
+                "one of the variables needed for gradient computation has been modified by an inplace operation: "
+                f"[{kind}], which was saved by {type(ctx).__name__}, is at version {now}; expected version {self.version} instead. "
+                "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+                "torch.autograd.set_detect_anomaly(True)."
+            )
+        if self.index is None:
+            return t
+        out = wrap(t.array, _node_of_output(ctx, self.index))
+        out._store = store_of(t)
+        return out
+
+
+def _named(t: Any) -> str:
+    from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
+
+    return SCALAR_TYPES[dtype_of(t.array.dtype)]
+
+
+def _view_of_value(t: Any) -> Any:
+    return alias(t)
+
+
+def _node_of_output(ctx: Any, index: int) -> Any:
+    node = None if ctx._of is None else ctx._of()
+    if node is None or not is_enabled():
+        return None
+    if len(node.t) == 1:
+        return node
+    from tapegrad.registry.several import PICK
+
+    return make_node(PICK, node, None, index, len(node.t), node.owners)
+
+
+class FunctionMeta(type):
+    """Gives each Function its class of contexts, and its op."""
+
+    def __init__(cls, name: str, bases: Any, attrs: Any) -> None:
+        super().__init__(name, bases, attrs)
+        cls._backward_cls = type(f"{name}Backward", (BackwardCFunction,), {"_forward_cls": cls})
+        cls._op = FunctionOp(cls)
+
+
+class Function(metaclass=FunctionMeta):
+    """Subclass this with static methods `forward` and `backward`, and call `apply`."""
+
+    generate_vmap_rule = False
+
+    def __init__(self, *args: Any, **words: Any) -> None:
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on "
+            "the class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **words: Any) -> Any:
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with "
+            "static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+        )
+
+    @staticmethod
+    def forward(*args: Any, **words: Any) -> Any:
+        """Compute the value."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Keep what `backward` needs, where `forward` has no context."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """The gradients of the inputs, from those of the outputs."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+        )
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """The tangents of the outputs, from those of the inputs."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """The value on a batch: `(output, out_dims)`."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+        )
+
+    @classmethod
+    def apply(cls, *args: Any, **words: Any) -> Any:
+        """The value of the function, with its derivative."""
+        return _apply(cls, args, words)
+
+
+def _bound(cls: Any, args: tuple[Any, ...], words: dict[str, Any], with_ctx: bool) -> tuple[Any, ...]:
+    """All arguments in their order, where some were given by name."""
+    if not words:
+        return args
+    names = inspect.signature(cls.forward)
+    bound = names.bind(*([None] if with_ctx else []), *args, **words)
+    if bound.kwargs:
+        raise TypeError(f"{cls.__name__}.apply() takes no keyword-only arguments, got {', '.join(bound.kwargs)}")
+    found = bound.args
+    return found[1:] if with_ctx else found
+
+
+def _apply(cls: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
+    separate = cls.setup_context is not Function.setup_context
+    args = _bound(cls, args, words, not separate)
+    batched = _batched(args)
+    if batched:
+        from tapegrad.torch.autograd._function_batches import run_vmap
+
+        own_rule = cls.vmap is not Function.vmap
+        if own_rule:
+            return run_vmap(cls, args)
+        if not cls.generate_vmap_rule:
+            cls.vmap(None, None)
+    ctx = cls._backward_cls()
+    ctx.needs_input_grad = tuple(isinstance(a, Core) and own(a.node) is not None for a in args)
+    before, state.active = state.active, EMPTY
+    try:
+        if separate:
+            outputs = cls.forward(*args)
+            cls.setup_context(ctx, args, outputs)
+        else:
+            outputs = cls.forward(ctx, *args)
+    finally:
+        state.active = before
+    several = isinstance(outputs, tuple | list)
+    made = _record(cls, ctx, args, tuple(outputs) if several else (outputs,))
+    if not several:
+        return made[0]
+    return made if isinstance(outputs, tuple) else list(made)
+
+
+def _batched(args: tuple[Any, ...]) -> bool:
+    from tapegrad.kernels.batched import Batched
+
+    return any(isinstance(a, Core) and type(a.array) is Batched and a.array.level.name for a in args)
+
+
+def _record(cls: Any, ctx: Any, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    dirty = {id(t) for t in getattr(ctx, "dirty_tensors", ())}
+    fixed = {id(t) for t in getattr(ctx, "non_differentiable", ())}
+    given = {id(a): a for a in args if isinstance(a, Core)}
+    if dirty - {id(y) for y in outputs}:
+        raise RuntimeError(
+            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
+            "inplace must all be outputs of the Function."
+        )
+    ys = [y for y in outputs if isinstance(y, Core)]
+    kept = getattr(ctx, "to_save", ())
+    _refuse_leaves(dirty, given)
+    raws = tuple(y.read()[0] for y in ys)
+    node = _node(cls, ctx, args, raws)
+    if node is None:
+        for y in ys:
+            if id(y) in dirty and not _counted(y):
+                wrote(store_of(y), y.array)
+        return tuple(_untracked(y, given, dirty) if isinstance(y, Core) else y for y in outputs)
+    ctx._of = weakref.ref(node)
+    made: list[Any] = picked(raws, node) if len(ys) > 1 else [linked(r, node) for r in raws]  # type: ignore[assignment]
+    found = iter([(y, m) for y, m in zip(ys, made, strict=True)])
+    results = tuple(_result(*next(found), given, dirty, fixed) if isinstance(y, Core) else y for y in outputs)
+    places = {id(y): i for i, y in enumerate(ys)}
+    ctx._kept = tuple(
+        None if t is None else _Saved(t, None if id(t) in given and id(t) not in dirty else places.get(id(t))) for t in kept
+    )
+    ctx.to_save = ()
+    ctx.dirty_tensors = ctx.non_differentiable = ()
+    return results
+
+
+def _refuse_leaves(dirty: set[int], given: dict[int, Any]) -> None:
+    if is_enabled():
+        for key in dirty & given.keys():
+            node = own(given[key].node)
+            if node is not None and is_leaf_node(node):
+                raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+def _counted(y: Any) -> bool:
+    return store_of(y).version > 0
+
+
+def _node(cls: Any, ctx: Any, args: tuple[Any, ...], raws: tuple[Any, ...]) -> CoreNode | None:
+    """The node for the whole call, if anybody records it."""
+    owners = state.active
+    nodes = [a.read()[1] if isinstance(a, Core) else None for a in args]
+    if owners is EMPTY or not raws or not any(map(_is_known, nodes)):
+        return None
+    values = [a.array if isinstance(a, Core) else 0.0 for a in args]
+    lifted = lift([*values, *raws], [*nodes, *[None] * len(raws)])
+    if lifted is not None:
+        nodes = [x.node if isinstance(x, Core) else None for x in lifted[: len(nodes)]]
+    parents = tuple(n if _is_known(n) else None for n in nodes)
+    first = next(n for n in parents if n is not None)
+    ctx._specs = tuple(spec_of(a.array) if isinstance(a, Core) else None for a in args)
+    return make_node(cls._op, first, parents, ctx, tuple(map(spec_of, raws)), owners)
+
+
+def _is_known(node: CoreNode | None) -> bool:
+    return node is not None and not node.owners.recorders.isdisjoint(state.active.recorders)
+
+
+def _untracked(y: Any, given: dict[int, Any], dirty: set[int]) -> Any:
+    if id(y) in given and id(y) not in dirty:
+        return alias(y)
+    return y if isinstance(y, Tensor) else STYLE.adopt(y)
+
+
+def _result(y: Any, made: Any, given: dict[int, Any], dirty: set[int], fixed: set[int]) -> Any:
+    if id(y) in dirty:
+        if not _counted(y):
+            wrote(store_of(y), y.array)
+        rewrite(y, made.node)
+        return y
+    constant = id(y) in fixed or y.array.dtype.kind not in "fcV"
+    if id(y) in given:
+        y = alias(y)
+        y._view.cut = True
+    if constant:
+        return y
+    y = y if isinstance(y, Tensor) else STYLE.adopt(y)
+    y.node = made.node
+    return y
+
+
+# -- once ---------------------------------------------------------------------------------------------
+def _twice(node: CoreNode, _: Any) -> Any:
+    raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+_ONCE = Recorded("once_differentiable", _twice, _twice, _twice, _twice)
+
+
+def once_differentiable(function: Any) -> Any:
+    """A `backward` whose results have no derivative: asking for one raises."""
+
+    @functools.wraps(function)
+    def wrapped(ctx: Any, *args: Any) -> Any:
+        was = switch(False)
+        try:
+            found = function(ctx, *args)
+        finally:
+            switch(was)
+        if not was or not any(isinstance(a, Core) and own(a.node) is not None for a in args):
+            return found
+        several = isinstance(found, tuple)
+        parents = tuple(own(a.node) for a in args if isinstance(a, Core) and own(a.node) is not None)
+
+        def mark(c: Any) -> Any:
+            if not isinstance(c, Core):
+                return c
+            return wrap(c.read()[0], make_node(_ONCE, parents[0], parents, None, None, parents[0].owners))
+
+        return tuple(map(mark, found)) if several else mark(found)
+
+    return wrapped
+
+
+Function.backward.is_absent = True  # type: ignore[attr-defined]  # vjp is the same
+
+
+class InplaceFunction(Function):
+    """Kept for old scripts: a Function that may write into its input."""
+
+
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]

@@ -1,0 +1,253 @@
+"""`torch.autograd.functional`: Jacobians, Hessians, and products with them, of functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.core.tensor import Tensor as Core
+from tapegrad.torch._backward import grad
+from tapegrad.torch._modes import enable_grad
+from tapegrad.torch._recorder import own
+from tapegrad.torch._shapes import _reshaper, _unshape
+from tapegrad.torch._tensor import STYLE, wrap
+from tapegrad.torch._views import take
+
+
+# -- what functions take and give --------------------------------------------------------------------
+def _as_tuple(given: Any, what: str, name: str) -> tuple[bool, tuple[Any, ...]]:
+    several = isinstance(given, tuple)
+    found = given if several else (given,)
+    for i, x in enumerate(found):
+        if not isinstance(x, Core):
+            where = f"Value at index {i} has" if several else "Given value has"
+            raise TypeError(f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the {where} type "
+                            f"{type(x).__name__}")  # fmt: skip
+    return several, found
+
+
+def _prepared(inputs: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
+    """Inputs to differentiate by: views of those that were given where a graph is to be made, else constants."""
+    if create_graph:
+        return tuple(
+            take(x, _reshaper(x.array.shape), _unshape) if own(x.node) is not None else x.detach().requires_grad_()
+            for x in inputs
+        )
+    return tuple(x.detach().requires_grad_() for x in inputs)
+
+
+def _ready(outputs: Any, create_graph: bool) -> Any:
+    """What is given back, without a graph unless one was asked for."""
+    if isinstance(outputs, tuple):
+        return tuple(_ready(y, create_graph) for y in outputs)
+    return outputs if create_graph or own(outputs.node) is None else outputs.detach()
+
+
+def _strictly(strict: bool, outputs: tuple[Any, ...], what: str) -> None:
+    if strict:
+        for i, y in enumerate(outputs):
+            if own(y.node) is None:
+                raise RuntimeError(
+                    f"Output {i} of the user-provided function does not require gradients. The outputs must be computed in a "
+                    f"differentiable manner from the input when running in strict mode. ({what})"
+                )
+
+
+def _filled(found: tuple[Any, ...], refs: tuple[Any, ...], strict: bool, create_graph: bool, what: str) -> tuple[Any, ...]:
+    """Gradients, with zeros where there is none."""
+    made = []
+    for i, (g, x) in enumerate(zip(found, refs, strict=True)):
+        if g is None:
+            if strict:
+                raise RuntimeError(
+                    f"The output of the user-provided function is independent of input {i}. This is not allowed in strict mode."
+                )
+            g = STYLE.zeros_like(wrap(x.array))
+        elif strict and create_graph and own(g.node) is None:
+            raise RuntimeError(
+                f"The {what} of the user-provided function is independent of input {i}. This is not allowed in strict mode when "
+                "create_graph=True."
+            )
+        made.append(g)
+    return tuple(made)
+
+
+def _run(func: Any, inputs: Any, create_graph: bool, strict: bool, name: str) -> Any:
+    several_in, given = _as_tuple(inputs, "inputs", name)
+    xs = _prepared(given, create_graph)
+    outputs = func(*xs)
+    several_out, ys = _as_tuple(outputs, "outputs of the user-provided function", name)
+    _strictly(strict, ys, name)
+    return several_in, xs, several_out, ys
+
+
+def _vectors(v: Any, refs: tuple[Any, ...], name: str, what: str) -> tuple[Any, ...]:
+    if v is None:
+        if len(refs) != 1 or int(np.prod(refs[0].array.shape)) != 1:
+            raise RuntimeError(
+                f"The vector v can only be None if the {what} the user-provided function is a single Tensor with a single element."
+            )
+        return (STYLE.ones_like(wrap(refs[0].array)),)
+    _, vs = _as_tuple(v, "v", name)
+    if len(vs) != len(refs):
+        raise RuntimeError(f"v is a tuple of invalid length: should be {len(refs)} but got {len(vs)}.")
+    for i, (a, b) in enumerate(zip(vs, refs, strict=True)):
+        if a.array.shape != b.array.shape:
+            prefix = f"Entry {i} in " if len(refs) > 1 else ""
+            raise RuntimeError(f"{prefix}v has invalid size: should be {b.shape} but got {a.shape}.")
+    return vs
+
+
+def _grad(ys: Any, xs: Any, gs: Any, create_graph: bool) -> tuple[Any, ...]:
+    """`grad`, where outputs that depend on nothing are left out."""
+    kept = [(y, g) for y, g in zip(ys, gs, strict=True) if own(y.node) is not None]
+    if not kept:
+        return (None,) * len(xs)
+    return grad([y for y, _ in kept], xs, [g for _, g in kept], True, create_graph, True)
+
+
+# -- products ----------------------------------------------------------------------------------------
+def vjp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """The value of a function, and `v` times its Jacobian."""
+    with enable_grad():
+        several, xs, several_out, ys = _run(func, inputs, create_graph, strict, "vjp")
+        vs = _vectors(v, ys, "vjp", "output of")
+        found = _filled(_grad(ys, xs, vs, create_graph), xs, strict, create_graph, "vjp")
+    return _shape(ys, several_out, create_graph), _shape(found, several, create_graph)
+
+
+def _shape(found: tuple[Any, ...], several: bool, create_graph: bool) -> Any:
+    made = _ready(found, create_graph)
+    return made if several else made[0]
+
+
+def jvp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """The value of a function, and its Jacobian times `v`."""
+    with enable_grad():
+        _, xs, several_out, ys = _run(func, inputs, create_graph, strict, "jvp")
+        vs = _vectors(v, xs, "jvp", "input to")
+        found = _twice(ys, xs, vs, create_graph)
+        found = _filled(found, ys, strict, create_graph, "jvp")
+    return _shape(ys, several_out, create_graph), _shape(found, several_out, create_graph)
+
+
+def _twice(ys: Any, xs: Any, vs: Any, create_graph: bool) -> tuple[Any, ...]:
+    """The Jacobian times a vector: the pullback is linear in its cotangent, and its own pullback is the pushforward."""
+    probes = tuple(STYLE.zeros_like(wrap(y.array)).requires_grad_() for y in ys)
+    pulled = _grad(ys, xs, probes, True)
+    kept = [(g, v) for g, v in zip(pulled, vs, strict=True) if g is not None and own(g.node) is not None]
+    if not kept:
+        return (None,) * len(ys)
+    return grad([g for g, _ in kept], probes, [v for _, v in kept], True, create_graph, True)
+
+
+def _check_scalar(ys: tuple[Any, ...], several: bool, name: str) -> None:
+    if several or len(ys) != 1:
+        raise RuntimeError(f"The function given to {name} should return a single Tensor")
+    if int(np.prod(ys[0].array.shape)) != 1:
+        raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
+
+
+def vhp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """The value of a function of one number, and `v` times its Hessian."""
+    with enable_grad():
+        several, xs, several_out, ys = _run(func, inputs, create_graph, strict, "vhp")
+        _check_scalar(ys, several_out, "vhp")
+        vs = _vectors(v, xs, "vhp", "input to")
+        slopes = _filled(_grad(ys, xs, (None,), True), xs, strict, True, "jacobian")
+        found = _filled(_grad(slopes, xs, vs, create_graph), xs, strict, create_graph, "hessian")
+    return _shape(ys, False, create_graph), _shape(found, several, create_graph)
+
+
+def hvp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """The value of a function of one number, and its Hessian times `v`."""
+    with enable_grad():
+        several, xs, several_out, ys = _run(func, inputs, create_graph, strict, "hvp")
+        _check_scalar(ys, several_out, "hvp")
+        vs = _vectors(v, xs, "hvp", "input to")
+        slopes = _filled(_grad(ys, xs, (None,), True), xs, strict, True, "jacobian")
+        found = _filled(_twice(slopes, xs, vs, create_graph), xs, strict, create_graph, "hessian")
+    return _shape(ys, False, create_graph), _shape(found, several, create_graph)
+
+
+# -- Jacobians ---------------------------------------------------------------------------------------
+def jacobian(
+    func: Any,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
+    """The Jacobian of a function, for each output and each input; all rows are computed at once."""
+    if strategy not in ("reverse-mode", "forward-mode"):
+        raise AssertionError(f'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: "{strategy}"')
+    if strategy == "forward-mode":
+        if create_graph:
+            raise NotImplementedError("torch.autograd.functional.jacobian: `create_graph=True` and `strategy=\"forward-mode\"` are "
+                                      "not supported together (yet).")  # fmt: skip
+        if not vectorize:
+            raise NotImplementedError("Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for "
+                                      "`vectorize=True`.")  # fmt: skip
+    if vectorize and strict:
+        raise RuntimeError("torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together.")
+    with enable_grad():
+        several_in, xs, several_out, ys = _run(func, inputs, create_graph, strict, "jacobian")
+        rows = tuple(_rows(y, xs, create_graph, strict) for y in ys)
+    made = tuple(tuple(_ready(g, create_graph) for g in row) for row in rows)
+    if not several_in:
+        made = tuple(row[0] for row in made)
+    return made if several_out else made[0]
+
+
+def _rows(y: Any, xs: tuple[Any, ...], create_graph: bool, strict: bool) -> tuple[Any, ...]:
+    shape = y.array.shape
+    size = int(np.prod(shape))
+    if own(y.node) is None or not size:
+        found: tuple[Any, ...] = (None,) * len(xs)
+    else:
+        seeds = wrap(np.eye(size, dtype=y.array.dtype).reshape(size, *shape))
+        found = grad(y, xs, seeds, True, create_graph, True, True)
+    made = []
+    for i, (g, x) in enumerate(zip(found, xs, strict=True)):
+        if g is None:
+            if strict:
+                raise RuntimeError(
+                    f"Output 0 of the user-provided function is independent of input {i}. This is not allowed in strict mode."
+                )
+            made.append(wrap(np.zeros((*shape, *x.array.shape), x.array.dtype)))
+        else:
+            made.append(STYLE.reshape(g, (*shape, *x.array.shape)))
+    return tuple(made)
+
+
+def hessian(
+    func: Any,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """The Hessian of a function of one number, for each pair of inputs."""
+    if outer_jacobian_strategy not in ("reverse-mode", "forward-mode"):
+        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
+    several, _ = _as_tuple(inputs, "inputs", "hessian")
+
+    def slopes(*xs: Any) -> Any:
+        y = func(*xs)
+        several_out, ys = _as_tuple(y, "outputs of the user-provided function", "hessian")
+        _strictly(strict, ys, "hessian")
+        if several_out or int(np.prod(ys[0].array.shape)) != 1:
+            raise RuntimeError(
+                "The function given to hessian should return a single Tensor" if several_out
+                else "The Tensor returned by the function given to hessian should contain a single element"
+            )
+        found = _filled(_grad(ys, xs, (None,), True), xs, strict, True, "jacobian")
+        return found if several else found[0]
+
+    return jacobian(slopes, inputs, create_graph, strict, vectorize and not strict)
+
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
