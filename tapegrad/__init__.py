@@ -66,6 +66,7 @@ from tapegrad import errors, random  # isort: skip  it needs the ops
 
 if _TYPE_CHECKING:  # imported when they are first asked for, below
     from tapegrad import fft, functional, linalg, nn, special
+    from tapegrad.compiled import function
     from tapegrad.transforms import (
         checkpoint,
         custom_gradient,
@@ -103,6 +104,7 @@ _TRANSFORMS = (
 )
 __all__ = [
     "__version__",
+    "function",
     *_LAZY,
     *_TRANSFORMS,
     *sorted(k for k, v in globals().items() if not k.startswith("_") and (type(v) is not type(_sys) or v in _MODULES)),
@@ -116,6 +118,11 @@ def __getattr__(name: str) -> _Any:
         return dtypes.bfloat16
     if name in _LAZY:
         return _importlib.import_module(f"tapegrad.{name}")
+    if name == "function":
+        from tapegrad.compiled import function
+
+        globals()[name] = function
+        return function
     if name in _TRANSFORMS:
         found = getattr(_importlib.import_module("tapegrad.transforms"), name)
         globals()[name] = found
@@ -125,7 +132,7 @@ def __getattr__(name: str) -> _Any:
 
 def __dir__() -> list[str]:
     """What is there, with what is imported when it is first asked for."""
-    return sorted({*globals(), *_LAZY, *_TRANSFORMS, "bfloat16"})
+    return sorted({*globals(), *_LAZY, *_TRANSFORMS, "bfloat16", "function"})
 
 
 def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> _Any:

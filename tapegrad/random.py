@@ -23,7 +23,7 @@ from tapegrad.registry.batching import levels
 from tapegrad.registry.space import F
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tapegrad.kernels.batched import Level
 
@@ -58,20 +58,26 @@ class Generator:
         dtype, shape = _floating("normal", dtype), _sizes("normal", shape)
         if not std >= 0:
             raise ValueError(f"normal(std=...): expected std >= 0, got {std}")
-        source, batch = _source("normal", self)
-        drawn = source.standard_normal((*_lengths(batch), *shape), dtype if dtype.name in _DIRECT else np.float32)
-        return _made(drawn * std + mean if std != 1 or mean != 0 else drawn, dtype, batch)
+
+        def draw(source: Any, shape: tuple[int, ...]) -> Any:
+            drawn = source.standard_normal(shape, dtype if dtype.name in _DIRECT else np.float32)
+            return drawn * std + mean if std != 1 or mean != 0 else drawn
+
+        return _drawn("normal", self, draw, shape, dtype)
 
     def uniform(self, shape: Any = (), *, low: float = 0.0, high: float = 1.0, dtype: Any = float32) -> Tensor:
         """Numbers evenly spread over [low, high)."""
         dtype, shape = _floating("uniform", dtype), _sizes("uniform", shape)
         if not low < high:
             raise ValueError(f"uniform(low=..., high=...): expected low < high, got {low} and {high}")
-        source, batch = _source("uniform", self)
-        drawn = source.random((*_lengths(batch), *shape), dtype if dtype.name in _DIRECT else np.float32)
-        made = np.asarray(drawn * (high - low) + low if (low, high) != (0, 1) else drawn).astype(dtype, copy=False)
-        top = dtype.type(high)  # rounding may reach it
-        return _made(np.where(made < top, made, np.nextafter(top, dtype.type(low))), dtype, batch)
+
+        def draw(source: Any, shape: tuple[int, ...]) -> Any:
+            drawn = source.random(shape, dtype if dtype.name in _DIRECT else np.float32)
+            made = np.asarray(drawn * (high - low) + low if (low, high) != (0, 1) else drawn).astype(dtype, copy=False)
+            top = dtype.type(high)  # rounding may reach it
+            return np.where(made < top, made, np.nextafter(top, dtype.type(low)))
+
+        return _drawn("uniform", self, draw, shape, dtype)
 
     def integers(self, shape: Any = (), *, low: int = 0, high: int, dtype: Any = int64) -> Tensor:
         """Integers evenly spread over low, ..., high - 1."""
@@ -80,9 +86,11 @@ class Generator:
             raise DTypeError(f"integers(dtype=...): expected an integer dtype, got {dtype}")
         if not low < high:
             raise ValueError(f"integers(low=..., high=...): expected low < high, got {low} and {high}")
-        shape = _sizes("integers", shape)
-        source, batch = _source("integers", self)
-        return _made(source.integers(low, high, size=(*_lengths(batch), *shape), dtype=dtype), dtype, batch)
+
+        def draw(source: Any, shape: tuple[int, ...]) -> Any:
+            return source.integers(low, high, size=shape, dtype=dtype)
+
+        return _drawn("integers", self, draw, _sizes("integers", shape), dtype)
 
     def permutation(self, x: Any) -> Tensor:
         """The numbers 0, ..., x - 1 in random order, or the rows of an array in random order, which is recorded."""
@@ -95,19 +103,16 @@ class Generator:
         return found
 
     def _order(self, n: int) -> Tensor:
-        source, batch = _source("permutation", self)
-        if not batch:
-            return _made(source.permutation(n), int64)
-        numbers = np.broadcast_to(np.arange(n), (*_lengths(batch), n))
-        return _made(source.permuted(numbers, axis=-1), int64, batch)
+        def draw(source: Any, shape: tuple[int, ...]) -> Any:
+            return source.permutation(n) if len(shape) == 1 else source.permuted(np.broadcast_to(np.arange(n), shape), axis=-1)
+
+        return _drawn("permutation", self, draw, (n,), int64)
 
     def bernoulli(self, p: float, shape: Any = (), *, dtype: Any = float32) -> Tensor:
         """Ones with probability `p`, else zeros."""
         if not 0 <= p <= 1:
             raise ValueError(f"bernoulli(p, ...): expected 0 <= p <= 1, got {p}")
-        shape = _sizes("bernoulli", shape)
-        source, batch = _source("bernoulli", self)
-        return _made(source.random((*_lengths(batch), *shape)) < p, as_dtype(dtype), batch)
+        return _drawn("bernoulli", self, lambda source, n: source.random(n) < p, _sizes("bernoulli", shape), as_dtype(dtype))
 
 
 # -- where numbers come from ---------------------------------------------------------------------------
@@ -117,6 +122,7 @@ class _Replay(_thread._local):
     notes: tuple[dict[Generator, Any], ...] = ()  # for each, the state before the first draw
     sources: dict[Generator, Any] = {}  # noqa: RUF012  never written to
     default: Generator | None = None
+    deferred: Callable[..., Any] | None = None
 
 
 _replay = _Replay()
@@ -124,6 +130,11 @@ _replay = _Replay()
 
 def _source(what: str, generator: Generator) -> tuple[Any, tuple[Level, ...]]:
     """NumPy's generator to draw from, and the batches of which each item gets numbers of its own."""
+    if _replay.deferred is not None and (_replay.notes or _replay.sources):
+        raise RandomnessError(
+            f"random.{what}: called inside checkpoint inside a compiled function, where the same numbers can't be drawn twice; "
+            "draw outside the checkpoint"
+        )
     batch = levels()
     if batch:
         for level in batch:
@@ -172,8 +183,15 @@ def present_default() -> Generator | None:
     return _replay.default or (_default[0] if _default else None)
 
 
-def _lengths(batch: tuple[Level, ...]) -> tuple[int, ...]:
-    return tuple(level.size for level in batch)
+@contextlib.contextmanager
+def deferring(deferred: Callable[..., Any]) -> Iterator[None]:
+    """Call `deferred(what, numbers, shape, dtype)` for a raw array, where this thread would draw by calling `numbers()`."""
+    before = _replay.deferred
+    _replay.deferred = deferred
+    try:
+        yield
+    finally:
+        _replay.deferred = before
 
 
 def _floating(what: str, dtype: Any) -> np.dtype[Any]:
@@ -192,11 +210,23 @@ def _sizes(what: str, shape: Any) -> tuple[int, ...]:
     return tuple(given)
 
 
-def _made(drawn: Any, dtype: np.dtype[Any], batch: tuple[Level, ...] = ()) -> Tensor:
-    raw: Any = np.asarray(drawn).astype(dtype, copy=False)
+def _drawn(
+    what: str, generator: Generator, draw: Callable[[Any, tuple[int, ...]], Any], shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> Tensor:
+    """A tensor of what `draw(source, shape)` gives, for each item of the batches that get numbers of their own."""
+    source, batch = _source(what, generator)
+    shape = (*(level.size for level in batch), *shape)
+
+    def numbers(source: Any) -> np.ndarray[Any, Any]:
+        return np.asarray(draw(source, shape)).astype(dtype, copy=False)
+
+    if _replay.deferred is None:
+        raw: Any = numbers(source)
+    else:  # the generator may have been seeded anew by then
+        raw = _replay.deferred(what, lambda: numbers(generator._numpy), shape, dtype)
     for level in batch:  # the outermost one is the first axis, and inside all others
         raw = Batched(raw, level)
-    return tensor(raw[()] if raw.shape == () and not batch else raw)
+    return tensor(raw[()] if raw.shape == () and type(raw) is np.ndarray else raw)
 
 
 _default: list[Generator] = []
@@ -204,7 +234,10 @@ _default: list[Generator] = []
 
 def seed(value: int | None) -> None:
     """Start the default generator anew."""
-    _default[:] = [Generator(value)]
+    if _default:  # the same one, for compiled functions draw from it
+        _default[0]._numpy = np.random.default_rng(value)
+    else:
+        _default.append(Generator(value))
     _replay.default = None
 
 

@@ -12,6 +12,7 @@ from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, ShapeError
 from tapegrad.ops.convert import asarray, raw_of
 from tapegrad.ops.inplace import is_alone
+from tapegrad.registry.backends import backend_of, moved
 from tapegrad.sparse import SparseRows
 
 if TYPE_CHECKING:
@@ -38,7 +39,10 @@ class Variable(Tensor):
     Variable([ 1.2, -2. ], dtype=float32)
     """
 
-    __slots__ = ("name", "trainable")
+    __slots__ = ("cell", "name", "trainable")
+
+    #: Where compiled functions keep the value (`tapegrad.compiled`); None if none has met the variable.
+    cell: Any
 
     def __init__(
         self, initial_value: Any, trainable: bool = True, *, name: str | None = None, dtype: Any = None
@@ -49,6 +53,15 @@ class Variable(Tensor):
         self.like = None
         self.trainable = trainable and bool(is_inexact(self.array.dtype))
         self.name = name
+
+    def __getattr__(self, name: str) -> Any:
+        """What no slot holds: the array, where a compiled function has assigned it since it was last read."""
+        if name == "cell":
+            self.cell = None
+            return None
+        if name == "array" and self.cell is not None:
+            return self.cell.fetch(self)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def read(self) -> tuple[Any, Node | None]:
         """The raw value and its node, watched by the active tapes that watch variables by themselves."""
@@ -84,7 +97,7 @@ class Variable(Tensor):
             )
         raw = raw_of(value if isinstance(value, Tensor) else asarray(value, dtype=self.array.dtype, copy=copy))
         self._fits(what, raw)
-        return raw
+        return raw if type(raw) is type(self.array) else moved(raw, backend_of(self.array))
 
     def _fits(self, what: str, raw: Any) -> None:
         """Refuse a value of another shape or dtype, and any where another thing stands in the variable's place."""

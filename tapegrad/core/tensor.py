@@ -88,7 +88,7 @@ def standing_for(x: Any) -> Any:
 WRAPPERS: dict[type, Any] = {}
 
 #: Types of saved values that are no arrays: Python scalars are weak and stay so, None is a missing argument.
-PLAIN: frozenset[type] = frozenset([int, float, complex, bool, type(None)])
+PLAIN: set[type] = {int, float, complex, bool, type(None)}
 
 
 def tensor(raw: Any) -> Tensor:

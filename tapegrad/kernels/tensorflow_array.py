@@ -183,27 +183,65 @@ class Size:
     __hash__ = object.__hash__
 
 
-def _between_sizes(name: str) -> Any:
+@final
+class Ratio:
+    """A Python float that only the running graph knows: what a `Size` is divided by, or multiplied with."""
+
+    __slots__ = ("bare",)
+
+    def __init__(self, bare: Any) -> None:
+        self.bare = bare  # 0-d, float64
+
+    def __neg__(self) -> Ratio:
+        return Ratio(_NEGATIVE(self.bare))
+
+    def __repr__(self) -> str:
+        return "?"
+
+    __hash__ = object.__hash__
+
+
+_NEGATIVE = calls.one("Neg")
+#: Numbers of the running graph; they are weak, as Python's are.
+SYMBOLIC = frozenset([Size, Ratio])
+
+
+def _between_numbers(name: str, *, integral: bool) -> Any:
     run = calls.two(name)
 
-    def operator(self: Size, other: Any) -> Any:
-        if type(other) is int or type(other) is Size:
-            return Size(run(self.bare, _size_bare(other)))
-        return NotImplemented
+    def computed(a: Any, b: Any) -> Any:
+        if integral and type(a) in (int, Size) and type(b) in (int, Size):
+            return Size(run(_size_bare(a), _size_bare(b)))
+        return Ratio(run(_ratio_bare(a), _ratio_bare(b)))
 
-    def reflected(self: Size, other: Any) -> Any:
-        return Size(run(_size_bare(other), self.bare)) if type(other) is int else NotImplemented
+    def operator(self: Any, other: Any) -> Any:
+        return computed(self, other) if type(other) in (int, float, Size, Ratio) else NotImplemented
+
+    def reflected(self: Any, other: Any) -> Any:
+        return computed(other, self) if type(other) in (int, float) else NotImplemented
 
     return operator, reflected
 
 
-for _name, _op in {"add": "AddV2", "sub": "Sub", "mul": "Mul", "floordiv": "FloorDiv", "mod": "FloorMod"}.items():
-    for _place, _method in zip(("__{}__", "__r{}__"), _between_sizes(_op), strict=True):
-        setattr(Size, _place.format(_name), _method)
+for _name, _op in {
+    **{"add": "AddV2", "sub": "Sub", "mul": "Mul", "floordiv": "FloorDiv", "mod": "FloorMod"},
+    **{"truediv": "RealDiv", "pow": "Pow"},
+}.items():
+    for _kind in (Size, Ratio):
+        for _place, _method in zip(
+            ("__{}__", "__r{}__"), _between_numbers(_op, integral=_name not in ("truediv", "pow")), strict=True
+        ):
+            setattr(_kind, _place.format(_name), _method)
 
 
 def _size_bare(n: Any) -> Any:
     return n.bare if type(n) is Size else calls.number(n)
+
+
+def _ratio_bare(n: Any) -> Any:
+    if type(n) is Ratio:
+        return n.bare
+    return cast(n.bare, F64) if type(n) is Size else scalar(float(n), F64)
 
 
 def _shape_of(bare: Any) -> tuple[Any, ...]:
@@ -260,6 +298,8 @@ def asarray(x: Any) -> TFArray:
         return x  # type: ignore[no-any-return]
     if kind is Size:
         return made(cast(x.bare, calls.INT64), calls.INT64, ())
+    if kind is Ratio:
+        return made(x.bare, F64, ())
     if isinstance(x, np.ndarray | np.generic):
         if x.shape == () and x.dtype in NUMPY_OF.values():
             return made(scalar(x[()].item() if x.dtype is not BF16 else float(x), x.dtype), x.dtype, ())
@@ -272,7 +312,7 @@ def asarray(x: Any) -> TFArray:
 
 def is_known(kind: type) -> bool:
     """Whether arrays of this type, or such numbers, move to TensorFlow by themselves."""
-    return kind is TFArray or kind in _WEAK or kind is Size or issubclass(kind, np.ndarray | np.generic | tf.Tensor | tf.Variable)
+    return kind is TFArray or kind in _WEAK or kind in SYMBOLIC or issubclass(kind, np.ndarray | np.generic | tf.Tensor | tf.Variable)
 
 
 def converted(x: TFArray, dtype: np.dtype[Any]) -> TFArray:
@@ -283,14 +323,14 @@ def converted(x: TFArray, dtype: np.dtype[Any]) -> TFArray:
 def pair(x1: Any, x2: Any) -> tuple[Any, Any, np.dtype[Any]]:
     """Two arguments as bare tensors of one dtype, by NumPy's promotion; Python scalars are weak."""
     k1, k2 = type(x1), type(x2)
-    if k1 in _WEAK or k1 is Size:
-        if k2 in _WEAK or k2 is Size:
+    if k1 in _WEAK or k1 in SYMBOLIC:
+        if k2 in _WEAK or k2 in SYMBOLIC:
             return pair(asarray(x1), x2)
         b, a, dtype = _with_scalar(x2 if k2 is TFArray else asarray(x2), x1)
         return a, b, dtype
     if k1 is not TFArray:
         x1 = asarray(x1)
-    if k2 in _WEAK or k2 is Size:
+    if k2 in _WEAK or k2 in SYMBOLIC:
         return _with_scalar(x1, x2)
     if k2 is not TFArray:
         x2 = asarray(x2)
@@ -306,8 +346,8 @@ def pair(x1: Any, x2: Any) -> tuple[Any, Any, np.dtype[Any]]:
 
 
 def _with_scalar(x: TFArray, value: Any) -> tuple[Any, Any, np.dtype[Any]]:
-    if type(value) is Size:
-        dtype = common_with(x.dtype, int)
+    if type(value) in SYMBOLIC:
+        dtype = common_with(x.dtype, int if type(value) is Size else float)
         return x.bare if dtype is x.dtype else cast(x.bare, dtype), cast(value.bare, dtype), dtype
     dtype = common_with(x.dtype, type(value))
     return x.bare if dtype is x.dtype else cast(x.bare, dtype), scalar(value, dtype), dtype

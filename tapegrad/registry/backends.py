@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tapegrad.core.tensor import PLAIN
 from tapegrad.errors import ArgumentError
 from tapegrad.registry import space as spaces
-from tapegrad.registry.space import ADOPTERS, ERRORS, FINDERS, NUMPY, SPACES, Space
+from tapegrad.registry.space import ADOPTERS, ERRORS, FINDERS, NUMPY, SCALARS, SPACES, Space
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,10 +29,12 @@ def tensorflow() -> Space:
             from tapegrad.kernels import tensorflow as kernels
         except ImportError as error:
             raise ImportError(f"the backend 'tensorflow' needs TensorFlow ({error}); pip install 'tapegrad[tensorflow]'") from error
-        from tapegrad.kernels.tensorflow_array import TFArray
+        from tapegrad.kernels.tensorflow_array import SYMBOLIC, TFArray
 
         found = _known["tensorflow"] = Space("TensorFlow", 1, kernels)
-        SPACES[TFArray] = found
+        SPACES.update(dict.fromkeys([TFArray, *SYMBOLIC], found))
+        SCALARS.update(SYMBOLIC)
+        PLAIN.update(SYMBOLIC)
         _translate_errors()
     return found
 

@@ -18,7 +18,7 @@ from tapegrad.kernels.numpy_scatter import Rows
 from tapegrad.registry import checks
 from tapegrad.registry.op import Op, Spec, names_of, no_derivative
 from tapegrad.registry.several import filled, picked
-from tapegrad.registry.space import SPACES, space_of_type
+from tapegrad.registry.space import SCALARS, SPACES, space_of_type
 from tapegrad.registry.space import F as RECORDED
 
 if TYPE_CHECKING:
@@ -79,8 +79,7 @@ class Variant(Recorded):
     def _push(self, node: Node, tangents: tuple[Any, ...]) -> Any:
         from tapegrad.registry.forward import push
 
-        given = next(t for t in tangents if t is not None)
-        return push(self, node, tangents, space_of_type(type(given)), recorded=False)
+        return push(self, node, tangents, None, recorded=False)
 
     def _push_recorded(self, node: Node, tangents: tuple[Any, ...]) -> Any:
         from tapegrad.registry.forward import push
@@ -361,7 +360,7 @@ def fit(g: Any, partial: Any, shape: tuple[int, ...], dtype: Any, singular: bool
     if kind is int:
         c = g if partial == 1 else g * partial
     else:
-        if kind is complex or (kind is not float and partial.dtype.kind == "c"):
+        if kind is complex or (kind not in SCALARS and partial.dtype.kind == "c"):
             partial = _space(g).conj(partial)
         c = _space(g).mul_zero(g, partial) if singular else g * partial
     if c.shape != shape:

@@ -92,8 +92,8 @@ def _numpy_space() -> Space:
 
 
 NUMPY = _numpy_space()
-#: Types that NumPy computes with directly.
-SCALARS = frozenset([int, float, complex, bool])
+#: Types of numbers that are weak: Python's, which NumPy computes with directly, and what a kernel set adds.
+SCALARS: set[type] = {int, float, complex, bool}
 BUILTIN = frozenset([np.ndarray, *SCALARS, *(t for t in np.sctypeDict.values())])
 SPACES: dict[type, Space] = dict.fromkeys([*BUILTIN, type(None)], NUMPY)
 #: Called with a type that is in no table yet; gives its space or None.

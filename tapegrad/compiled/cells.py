@@ -1,0 +1,205 @@
+"""Where compiled functions keep the values of variables, and how Python sees them."""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import functools
+import threading
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+import tensorflow as tf
+
+from tapegrad import random
+from tapegrad.core.tensor import Tensor
+from tapegrad.errors import RandomnessError
+from tapegrad.kernels.tensorflow_array import TFArray, wrapped
+from tapegrad.variable import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+_SLOT, _NODE = (vars(Tensor)[name] for name in ("array", "node"))
+
+
+@final
+class Cell:
+    """A `tf.Variable` that holds a variable's value between calls of compiled functions.
+
+    Python goes on to use `variable.array`.  What Python has put there is taken into the cell as a function is called;
+    what the function has assigned is fetched as Python next reads it.
+    """
+
+    __slots__ = ("on_numpy", "seen", "store")
+
+    def __init__(self, variable: Variable) -> None:
+        array = _SLOT.__get__(variable)
+        self.on_numpy = not isinstance(array, TFArray)
+        with tf.init_scope():
+            value = tf.constant(array) if self.on_numpy else array.bare
+            self.store = store_class()(value, trainable=False, dtype=value.dtype)
+        self.seen: Any = array  # the array that the store agrees with; None: the store is ahead
+
+    def take(self, variable: Variable) -> None:
+        """Take over what Python has assigned."""
+        if self.seen is None:
+            return
+        array = _SLOT.__get__(variable)
+        if array is not self.seen or (self.on_numpy and not _is_frozen(array)):
+            self.store.assign(array if self.on_numpy else array.bare)
+            self.seen = array
+
+    def advanced(self, variable: Variable) -> None:
+        """A compiled function has assigned: the array is fetched when it is next read."""
+        self.seen = None
+        with contextlib.suppress(AttributeError):
+            _SLOT.__delete__(variable)
+
+    def fetch(self, variable: Variable) -> Any:
+        """The value as Python's array; from now on the two agree."""
+        with tf.init_scope():  # even while a function is traced, this is a value
+            value = self.store.read_value()
+            array = np.array(value.numpy()) if self.on_numpy else wrapped(value)
+        if self.on_numpy and array.ndim == 0:
+            array = array[()]
+        _SLOT.__set__(variable, array)
+        self.seen = array
+        return array
+
+
+@functools.cache
+def store_class() -> Any:
+    """The class of TensorFlow's variables.
+
+    Called by itself, it does not tell a `tf.function` being traced of the variable; that would trace a second time.
+    """
+    return type(tf.Variable(0.0))
+
+
+def _is_frozen(array: Any) -> bool:
+    """Whether an array of NumPy's cannot have been written to: `assign_sub` writes in place where nobody can tell."""
+    return not isinstance(array, np.ndarray)
+
+
+def cell_of(variable: Variable) -> Cell:
+    """The cell of a variable, made when a compiled function first meets it."""
+    cell: Cell | None = variable.cell
+    if cell is None:
+        cell = variable.cell = Cell(variable)
+    return cell
+
+
+@final
+class Trace:
+    """What variables hold while a function is traced on this thread.
+
+    * `given`: tensors to read in the place of variables, with their history; these may be assigned, to no effect outside.
+    """
+
+    def __init__(self, given: Sequence[tuple[Variable, Tensor]] | None = None) -> None:
+        self._outward = given is None
+        self._graph: Any = tf.compat.v1.get_default_graph()
+        # By identity: a facade's variables may be unhashable.
+        self._values: dict[int, Any] = {id(v): x.array for v, x in given or ()}
+        self.nodes: dict[int, Any] = {id(v): x.node for v, x in given or ()}
+        self.read: list[Variable] = []
+        self.assigned: dict[int, Variable] = {}
+
+    def get(self, variable: Variable) -> Any:
+        try:
+            return self._values[id(variable)]
+        except KeyError:
+            pass
+        self.read.append(variable)
+        found = self._values[id(variable)] = wrapped(cell_of(variable).store.read_value())
+        return found
+
+    def set(self, variable: Variable, array: Any) -> None:
+        self._values[id(variable)] = array if isinstance(array, TFArray) else wrapped(tf.constant(array))
+        if self._outward:
+            self.assigned[id(variable)] = variable
+
+    def draw(self, what: str, numbers: Callable[[], Any], shape: tuple[int, ...], dtype: Any) -> TFArray:
+        """An input of the graph for which each call draws numbers anew, on the host."""
+        if not self._outward:
+            raise RandomnessError(
+                f"random.{what}: a compiled function that draws random numbers can't be differentiated from outside, for its "
+                "derivative would draw others; take the gradient inside, or draw outside and give the numbers as an argument"
+            )
+        spec = tf.TensorSpec(shape, tf.as_dtype(dtype))
+        made: Any = self._graph.capture_call_time_value(lambda: tf.constant(numbers(), spec.dtype), spec, key=object())
+        return wrapped(made)
+
+    def write_back(self) -> None:
+        """The assignments, as the last thing that the graph does."""
+        for key, variable in self.assigned.items():
+            cell_of(variable).store.assign(self._values[key].bare)
+
+
+class _Local(threading.local):
+    trace: Trace | None = None
+
+
+_local = _Local()
+_lock = _thread.allocate_lock()
+_tracing = 0
+
+
+def _get(variable: Variable) -> Any:
+    trace = _local.trace
+    return _SLOT.__get__(variable) if trace is None else trace.get(variable)
+
+
+def _set(variable: Variable, array: Any) -> None:
+    trace = _local.trace
+    if trace is None:
+        _SLOT.__set__(variable, array)
+    else:
+        trace.set(variable, array)
+
+
+def _get_node(variable: Variable) -> Any:
+    trace = _local.trace
+    return _NODE.__get__(variable) if trace is None else trace.nodes.get(id(variable))
+
+
+def _set_node(variable: Variable, node: Any) -> None:
+    trace = _local.trace
+    if trace is None:
+        _NODE.__set__(variable, node)
+    else:
+        trace.nodes[id(variable)] = node
+
+
+_SEEN_THROUGH = {"array": property(_get, _set), "node": property(_get_node, _set_node)}
+
+
+@contextlib.contextmanager
+def tracing(trace: Trace) -> Iterator[None]:
+    """Let this thread's variables read from, and assign to, a trace.
+
+    While any thread is tracing, the slots of all variables are behind properties that ask which thread it is; nothing is
+    paid for that at other times.  What tapes of the traced function know of a variable goes no further either.
+    """
+    global _tracing  # noqa: PLW0603
+    with _lock:
+        _tracing += 1
+        for name, seen_through in _SEEN_THROUGH.items():
+            setattr(Variable, name, seen_through)
+    before, _local.trace = _local.trace, trace
+    try:
+        with random.deferring(trace.draw):
+            yield
+    finally:
+        _local.trace = before
+        with _lock:
+            _tracing -= 1
+            if not _tracing:
+                for name in _SEEN_THROUGH:
+                    delattr(Variable, name)
+
+
+def is_tracing() -> bool:
+    """Whether this thread is tracing a function."""
+    return _local.trace is not None

@@ -1,0 +1,158 @@
+"""One `tf.function` for one kind of arguments, and what stands around it."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+import optree
+import tensorflow as tf
+
+from tapegrad.compiled import cells
+from tapegrad.core.tensor import Tensor, tensor
+from tapegrad.dtypes import is_inexact
+from tapegrad.kernels.tensorflow_array import TFArray, wrapped
+from tapegrad.registry.backends import tensorflow
+from tapegrad.tape import GradientTape
+from tapegrad.variable import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tapegrad.compiled.function import Function
+
+
+def is_input(x: Any) -> bool:
+    """Whether an argument is an input of the graph; all else is a constant."""
+    return (isinstance(x, Tensor) and not isinstance(x, Variable)) or isinstance(x, np.ndarray | np.generic | tf.Tensor)
+
+
+@final
+class Graph:
+    """The compiled form of a function for one structure of arguments."""
+
+    def __init__(self, fn: Function[Any, Any], definition: Any, leaves: Sequence[Any]) -> None:
+        from tapegrad.compiled.function import _Constant
+
+        tensorflow()
+        cells.store_class()  # before anything is traced
+        self._fn = fn
+        self._definition = definition
+        self._leaves = [x.value if isinstance(x, _Constant) else None for x in leaves]
+        self._places = [i for i, x in enumerate(leaves) if not isinstance(x, _Constant)]
+        self.traces = 0
+        self.variables: list[Variable] = []  # all that were met, in order
+        self._plans: list[_Plan] = []
+        self._compiled = tf.function(self._traced, jit_compile=fn.jit_compile or None, autograph=False, reduce_retracing=True)
+        self._derivatives: dict[tuple[int, ...], Any] = {}
+
+    def _traced(self, *bare: Any) -> dict[str, Any]:
+        """What TensorFlow traces: bare tensors in and out, under a key that tells which trace it was."""
+        trace = cells.Trace()
+        with cells.tracing(trace):
+            found = self.run([tensor(wrapped(b)) for b in bare])
+            plan = _Plan(found, trace)
+            trace.write_back()
+        for v in (*trace.read, *trace.assigned.values()):
+            if all(v is not w for w in self.variables):
+                self.variables.append(v)
+                if cells.cell_of(v).on_numpy:
+                    _say_copied(self._fn, v)
+        self.traces += 1
+        self._plans.append(plan)
+        return {str(len(self._plans) - 1): plan.bare}
+
+    def run(self, inputs: Sequence[Tensor]) -> Any:
+        """Python's function, with these in the place of the arguments that are inputs."""
+        leaves = list(self._leaves)
+        for i, x in zip(self._places, inputs, strict=True):
+            leaves[i] = x
+        args, kwargs = self._definition.unflatten(leaves)
+        return self._fn.python_function(*args, **kwargs)
+
+    def ensure(self, inputs: Sequence[Any]) -> None:
+        """Have it traced, so that its variables are known."""
+        if not self._plans:
+            from tapegrad.compiled.function import as_input
+
+            self._compiled.get_concrete_function(*map(as_input, inputs))
+
+    def results(self, inputs: Sequence[Any]) -> tuple[list[Tensor], Callable[[list[Any]], Any]]:
+        """The tensors among the results of a call, and what puts them into their structure."""
+        from tapegrad.compiled.function import as_input
+
+        for v in self.variables:
+            cells.cell_of(v).take(v)
+        ((key, bare),) = self._compiled(*map(as_input, inputs)).items()
+        plan = self._plans[int(key)]
+        for v in plan.assigned:
+            cells.cell_of(v).advanced(v)
+        return [tensor(wrapped(b)) for b in bare], plan.rebuild
+
+    def __call__(self, inputs: Sequence[Any]) -> Any:
+        found, rebuild = self.results(inputs)
+        return rebuild(found)
+
+    def derivative(self, variables: Sequence[Variable]) -> Any:
+        """The compiled pullback: inputs, values of all variables, cotangents -> cotangents of inputs and these variables."""
+        from tapegrad.compiled.function import Function
+
+        key = tuple(map(id, variables))
+        if key in self._derivatives:
+            return self._derivatives[key]
+
+        def pullback(inputs: list[Tensor], values: list[Tensor], cotangents: list[Tensor]) -> list[Any]:
+            trace = cells.Trace(list(zip(self.variables, values, strict=True)))
+            sources = [*inputs, *variables]
+            with cells.tracing(trace), GradientTape() as tape:
+                tape.watch([x for x in sources if is_inexact(x.dtype)])
+                found = tensors_of(self.run(inputs))
+                pairs = [(y, g) for y, g in zip(found, cotangents, strict=True) if is_inexact(y.dtype)]
+                return list(tape.gradient([y for y, _ in pairs], sources, output_gradients=[g for _, g in pairs]))
+
+        made: Any = Function(pullback, self._fn.jit_compile)
+        self._derivatives[key] = made
+        return made
+
+
+@final
+class _Plan:
+    """How the results of one trace are put together."""
+
+    def __init__(self, found: Any, trace: cells.Trace) -> None:
+        leaves, self._definition = optree.tree_flatten(found, none_is_leaf=True, namespace="tapegrad")
+        self._leaves = [None if is_input(x) else x for x in leaves]
+        self._places = [i for i, x in enumerate(leaves) if is_input(x)]
+        self.bare = [_bare(leaves[i]) for i in self._places]
+        self.assigned = list(trace.assigned.values())
+
+    def rebuild(self, values: list[Any]) -> Any:
+        leaves = list(self._leaves)
+        for i, x in zip(self._places, values, strict=True):
+            leaves[i] = x
+        return self._definition.unflatten(leaves)
+
+
+def tensors_of(found: Any) -> list[Any]:
+    """The tensors among results, in the order of `_Plan`."""
+    leaves = optree.tree_leaves(found, none_is_leaf=True, namespace="tapegrad")
+    return [x if isinstance(x, Tensor) else tensor(wrapped(_bare(x))) for x in leaves if is_input(x)]
+
+
+def _bare(x: Any) -> Any:
+    array = x.read()[0] if isinstance(x, Tensor) else x
+    return array.bare if isinstance(array, TFArray) else tf.convert_to_tensor(array)
+
+
+def _say_copied(fn: Any, variable: Variable) -> None:
+    store = cells.cell_of(variable).store
+    logging.getLogger("tapegrad").info(
+        "%r: the variable %s %s %s is on NumPy kernels, so its value (%d bytes) is copied to TensorFlow and, where it is "
+        "assigned, back; make it with backend='tensorflow' to avoid that",
+        fn,
+        variable.name or "without a name",
+        store.dtype.name,
+        tuple(store.shape),
+        int(np.prod(store.shape)) * store.dtype.size,
+    )
