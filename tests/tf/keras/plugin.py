@@ -16,6 +16,8 @@ import pytest
 from tapegrad.keras import load
 
 load()
+if os.environ.get("TAPEGRAD_KERAS_LOOK") == "tf":
+    import tapegrad.tf.keras  # noqa: F401  from here on, tensors are those of tapegrad.tf
 
 from keras.src import backend  # noqa: E402  now it may be imported
 
