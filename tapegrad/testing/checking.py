@@ -1,0 +1,435 @@
+"""The check: inputs, properties, sweep; the first failure, shrunk and explained."""
+
+from __future__ import annotations
+
+import random
+import time
+import zlib
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from tapegrad.errors import ArgumentError
+from tapegrad.testing import causes, mined, sweep
+from tapegrad.testing.binding import Binding, bind
+from tapegrad.testing.inputs import Point, Source, find_domains
+from tapegrad.testing.outcome import HOLDS, SILENT, UNDECIDED, Failure
+from tapegrad.testing.profiles import profile_named
+from tapegrad.testing.properties import OTHERS, PROPERTIES
+from tapegrad.testing.report import GradientCheckError, Result, argument_lines, reproduction
+from tapegrad.testing.shrink import Shrinker
+from tapegrad.testing.systems.choose import as_numpy, build, framework_for, trial_frameworks
+from tapegrad.testing.trial import Refused, Settings, Trial
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from tapegrad.testing.profiles import Profile
+    from tapegrad.testing.systems.base import System
+
+    Function = Callable[..., Any]
+
+_REDRAWN = 3  # inputs drawn for one that the function refuses
+
+
+def check(f: Function, /, *examples: Any, **words: Any) -> Result:
+    """That the derivative of `f` is right: a `Result`, whose text is one line; or GradientCheckError, whose text is a report.
+
+    * `f`: a function or an op of NumPy (with `vjp`), tapegrad, PyTorch, TensorFlow, JAX, autograd or MyGrad.
+    * `examples`, and `words` by the names of parameters: what arguments look like: arrays, tuples of dimensions such as
+      ``("b", "n")``, the words of this module, Hypothesis strategies, or lists and dicts of these; anything else is
+      passed on as it is.  Without any, each argument is an array of any shape.
+    * `vjp`: for NumPy, ``vjp(g, *xs)``, or ``vjp(g, y, *xs)`` with the output; or let `f` return ``(value, pullback)``; `jvp`:
+      ``jvp(t, *xs)``; `second`: ``second(h, g, *xs)``, what `vjp` has for its own vjp.
+    * `profile`: "fast", "default", "ci", "thorough"; `seed`: of all that is drawn; `only`, `skip`: names of properties.
+    * `cotangent`: instead of drawn ones, with examples; `kinks`: "fail", or "warn" for programs of many ops.
+    * `nondeterministic`: how far two calls may differ; `prove`: also count which planted mistakes are caught.
+    * `inputs`: words for parameters whose names are among these.
+
+    >>> check(np.sin, vjp=lambda g, x: g * np.cos(x)).ok
+    True
+    >>> check(np.cos, vjp=lambda g, x: g * np.sin(x))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tapegrad.testing.report.GradientCheckError: cos: the gradient is not the derivative...
+    """
+    result = examine(f, *examples, **words)
+    if not result.ok:
+        raise GradientCheckError(result)
+    return result
+
+
+def examine(
+    f: Function,
+    /,
+    *examples: Any,
+    vjp: Function | None = None,
+    jvp: Function | None = None,
+    second: Function | None = None,
+    framework: str | None = None,
+    profile: str | None = None,
+    seed: int | None = None,
+    only: str | Sequence[str] | None = None,
+    skip: str | Sequence[str] = (),
+    cotangent: Any = None,
+    kinks: str | None = None,
+    nondeterministic: float = 0.0,
+    prove: bool = False,
+    inputs: dict[str, Any] | None = None,
+    progress: Callable[[float], None] | None = None,
+    **words: Any,
+) -> Result:
+    """The same as `check`, but a failure is a `Result` too, and nothing is raised for it.
+
+    >>> examine(np.cos, vjp=lambda g, x: g * np.sin(x)).ok
+    False
+    """
+    session = Session(
+        f, examples, {**words, **(inputs or {})}, vjp=vjp, jvp=jvp, second=second, framework=framework,
+        profile=profile_named(profile), seed=seed, only=_names("only", only), skip=_names("skip", skip) or frozenset(),
+        cotangent=cotangent, kinks=kinks, nondeterministic=nondeterministic, progress=progress,
+    )  # fmt: skip
+    result = session.run()
+    if prove and result.ok:
+        from tapegrad.testing.prove import prove as proof
+
+        result.mutants = proof(session)
+    return result
+
+
+def _names(option: str, given: str | Sequence[str] | None) -> frozenset[str] | None:
+    if given is None:
+        return None
+    names = [n for n in given.split(",") if n] if isinstance(given, str) else list(given)
+    for n in names:
+        if n not in PROPERTIES and n not in OTHERS:
+            raise ArgumentError(f"{option}={n!r}: expected names among {', '.join([*PROPERTIES, *OTHERS])}")
+    return frozenset(names)
+
+
+@final
+class Session:
+    """One check, from the user's words to the result."""
+
+    def __init__(
+        self,
+        f: Function,
+        examples: Sequence[Any],
+        words: dict[str, Any],
+        *,
+        vjp: Function | None,
+        jvp: Function | None,
+        second: Function | None,
+        framework: str | None,
+        profile: Profile,
+        seed: int | None,
+        only: frozenset[str] | None,
+        skip: frozenset[str],
+        cotangent: Any,
+        kinks: str | None,
+        nondeterministic: float,
+        progress: Callable[[float], None] | None,
+    ) -> None:
+        if not callable(f):
+            raise ArgumentError(
+                f"check(f, ...): expected a function, got {type(f).__name__}; write check(lambda x: ..., x0)"
+            )
+        if kinks not in (None, "fail", "warn"):
+            raise ArgumentError(f"kinks={kinks!r}: expected 'fail' or 'warn'")
+        self.start = time.process_time()
+        self.f = f
+        self.name = name_of(f)
+        self.profile = profile
+        self.progress = progress
+        self.only, self.skip = only, skip
+        self.seed = seed if seed is not None else _seed_of(self.name, profile)
+        self.rng = np.random.Generator(np.random.PCG64(self.seed))
+        chosen = "numpy" if vjp is not None else framework_for(f, [*examples, *words.values()], framework)
+        f, examples, words = _unwrapped(f, chosen, examples, words)
+        self.binding = bind(f, [as_numpy(x) for x in examples], {k: as_numpy(x) for k, x in words.items()}, self.name)
+        self._draw_strategies()
+        if not self.binding.active:
+            raise ArgumentError(
+                f"{self.name} has no floating argument, so nothing can be differentiated; give a float array, such as "
+                f"{self.binding.names[0] if self.binding.names else 'x'}=array('n')"
+            )
+        rules = {"vjp": vjp, "jvp": jvp, "second": second}
+        self.system = self._system(f, chosen, rules)
+        self.source = self._source()
+        self.settings = Settings(
+            self.source.domains,
+            self.binding.names,
+            nondeterministic=nondeterministic,
+            kinks=kinks or ("fail" if self.system.single else "warn"),
+            order=profile.order,
+            hermitian=[i for i, w in enumerate(self.binding.words) if w.kind == "psd"],
+        )
+        self.cotangent = cotangent
+        self.result = Result(self.name, profile.name, self.seed)
+        self._look_for_domains()
+
+    # -- before the first input --------------------------------------------------------------------------
+    def _draw_strategies(self) -> None:
+        for w in self.binding.words:
+            if w.kind == "strategy":
+                from tapegrad.testing.strategies import examples_of
+
+                w.pool.extend(examples_of(w.source, 40, self.seed))
+                object.__setattr__(w, "dtype", w.pool[0].dtype)
+                object.__setattr__(w, "fixed", w.pool[0].dtype.kind not in "fc")
+
+    def _system(self, f: Function, chosen: str | None, rules: dict[str, Any]) -> System:
+        if chosen is not None:
+            return build(chosen, f, self.binding, self.name, **rules)
+        for named in trial_frameworks(f):
+            return build(named, f, self.binding, self.name, **rules)
+        return build("numpy", f, self.binding, self.name, **rules)
+
+    def _source(self) -> Source:
+        numbers = mined.numbers_in(*self.system.sources)
+        return Source(self.binding.words, self.rng, mined=mined.candidates(numbers), sizes=mined.sizes(numbers))
+
+    def _finite(self, xs: list[Any]) -> bool:
+        with np.errstate(all="ignore"):
+            try:
+                return all(np.isfinite(y).all() for y in self.system.value(xs))
+            except (ArgumentError, NameError, AttributeError):
+                raise
+            except Exception:  # whatever a function raises outside of its domain
+                return False
+
+    def _look_for_domains(self) -> None:
+        point = self.source.point("usual", dict.fromkeys(self.source.names, 3), 0)
+        with np.errstate(all="ignore"):
+            try:
+                ys = self.system.value(point.xs)
+            except (ValueError, TypeError, IndexError, ArithmeticError, np.linalg.LinAlgError) as error:
+                ys = None
+                self.first_error = error
+        if ys is not None:
+            if not ys:
+                raise ArgumentError(
+                    f"{self.name} returned no floating array; return the value that is to be differentiated"
+                )
+            if all(np.isfinite(y).all() for y in ys) and all(
+                self._finite(self.source.point("usual", dict.fromkeys(self.source.names, 2), k).xs) for k in range(3)
+            ):
+                return
+        if find_domains(self.source, self._finite):
+            self.settings.domains = list(self.source.domains)
+
+    # -- the check -----------------------------------------------------------------------------------------
+    def wanted(self, name: str) -> bool:
+        """Whether a property is asked for."""
+        return name not in self.skip and (self.only is None or name in self.only)
+
+    def run(self) -> Result:
+        """All inputs, then the sweep; up to the first failure."""
+        result = self.result
+        found = self._inputs()
+        if found is None and (self.wanted("swept") or self.wanted("numeric")):
+            found = self._sweep()
+        if found is not None:
+            self._explain(*found)
+        result.seconds = time.process_time() - self.start
+        return result
+
+    def points(self) -> Iterable[Point]:
+        """Inputs of a check; where cotangents are given, the example alone."""
+        if self.cotangent is not None:
+            point = next(iter(self.source.points(1)))
+            gs = (
+                self.cotangent
+                if isinstance(self.cotangent, list) and not np.isscalar(self.cotangent[0])
+                else [self.cotangent]
+            )
+            point.gs = [np.asarray(as_numpy(g), float if not np.iscomplexobj(g) else complex) for g in gs]
+            point.tame = True
+            return [point]
+        return self.source.points(self.profile.inputs)
+
+    def _inputs(self) -> tuple[Point, Failure] | None:
+        result, seen, tries = self.result, 0, 0
+        last: Refused | None = None
+        for point in self.points():
+            tries += 1
+            try:
+                found = self.examine(point, result)
+            except Refused as error:
+                result.refused += 1
+                last = error
+            else:
+                seen += 1
+                if found is not None:
+                    return point, found
+            if self.progress is not None:
+                self.progress(min(seen / self.profile.inputs, 1.0))
+            if seen >= self.profile.inputs or tries >= _REDRAWN * self.profile.inputs:
+                break
+        result.inputs = seen
+        if not seen:
+            raise ArgumentError(self._never(last))
+        if seen < 3 and tries > 10:
+            result.notes.append(f"  only {seen} of {tries} inputs were taken: {last}")
+        return None
+
+    def _never(self, last: Refused | None) -> str:
+        drawn = ", ".join(
+            f"{n}={w!r}" for n, w in zip(self.binding.names, self.binding.words, strict=True) if w.kind != "fixed"
+        )
+        advice = (
+            "name the shapes, such as x=('b', 'n')"
+            if self.binding.free
+            else "give an example, or bounds: x=array('n', lo=0)"
+        )
+        return f"{self.name} takes none of the inputs drawn ({drawn}): {last}; {advice}"
+
+    def examine(self, point: Point, result: Result | None = None, names: Iterable[str] | None = None) -> Failure | None:
+        """The properties on one input; the first that fails."""
+        t = Trial(self.system, point, self.settings)
+        with np.errstate(all="ignore"):
+            try:
+                t.derive()
+            except ArgumentError:
+                raise
+            except Exception as error:  # whatever a vjp raises where there is a value
+                if self.wanted("raises"):
+                    return Failure(
+                        "raises", f"the vjp raises where the function has a value: {type(error).__name__}: {error}"
+                    )
+                raise
+            for name in names or PROPERTIES:
+                if names is None and not self.wanted(name) and not (name == "numeric" and self.wanted("kink")):
+                    continue
+                outcome = self._outcome(name, t)
+                if outcome is SILENT:
+                    continue
+                if result is not None:
+                    result.properties[name] = result.properties.get(name, 0) + 1
+                if outcome is UNDECIDED:
+                    if result is not None:
+                        result.unresolved += 1
+                elif outcome is not HOLDS and (names is not None or self.wanted(outcome.property)):
+                    return outcome
+        return None
+
+    def _outcome(self, name: str, t: Trial) -> Any:
+        try:
+            return PROPERTIES[name][0](t)
+        except (ArgumentError, Refused):
+            raise
+        except Exception as error:  # a vjp may refuse what it is given: that is a finding
+            return Failure("raises", f"{name}: {type(error).__name__}: {error}")
+
+    def _sweep(self) -> tuple[Point, Failure] | None:
+        if self.cotangent is not None:
+            return None
+        layout = sweep.layout_of(self.system, self.source)
+        if layout is None:
+            return None
+        n = self.profile.swept // max(1, len(layout.leaves))
+        swept = sweep.sweep(self.system, self.source, self.settings, layout, n)
+        self.result.swept, self.result.decided = swept.points, swept.decided
+        self.result.properties["swept"] = self.result.properties.get("swept", 0) + 1
+        if not swept.wrong:
+            return None
+        where = sweep.region(swept, self.binding.names)
+        points = sweep.single(swept, layout, int(self.rng.integers(2**31)))
+        for point in points:
+            try:
+                failure = self.examine(point, names=("finite", "numeric"))
+            except Refused:
+                continue
+            if failure is not None:
+                failure.lines.append(("where", where))
+                return point, failure
+        return points[0], Failure("swept", f"the gradient is not the derivative: {where}")
+
+    # -- what is wrong -------------------------------------------------------------------------------------
+    def _explain(self, point: Point, failure: Failure) -> None:
+        result = self.result
+        name = failure.property
+        where = [line for line in failure.lines if line[0] == "where"]
+        if point.gs is None:
+            t = self._trial(point)
+            point.gs = [g.copy() for g in t.gs] if t is not None else None
+        if name != "swept":
+            point, failure = self._shrunk(point, failure)
+        result.failure, result.point = failure, point
+        t = self._trial(point)
+        gs = t.gs if t is not None else []
+        lines = argument_lines(point, self.binding.names, gs)
+        if t is not None and name in ("numeric", "kink", "finite", "swept", "linear", "second"):
+            with np.errstate(all="ignore"):
+                try:
+                    t.derive()
+                    lines += causes.lines_of(t) if name in ("numeric", "swept") else []
+                except Exception:  # the report does not fail with the function
+                    t = None
+        lines += failure.lines + [line for line in where if line not in failure.lines]
+        lines.append(("reproduce", self._reproduction(point, gs, failure)))
+        result.lines = lines
+
+    def _trial(self, point: Point) -> Trial | None:
+        try:
+            return Trial(self.system, point, self.settings)
+        except Refused:
+            return None
+
+    def _shrunk(self, point: Point, failure: Failure) -> tuple[Point, Failure]:
+        name = failure.property
+
+        def fails(candidate: Point) -> Failure | None:
+            try:
+                found = self.examine(
+                    candidate, names=None if name == "raises" else (name if name in PROPERTIES else "numeric",)
+                )
+            except (Refused, ArgumentError):
+                return None
+            if found is not None and found.property == name:
+                t = self._trial(candidate)
+                if candidate.gs is None and t is not None:
+                    candidate.gs = [g.copy() for g in t.gs]
+                return found
+            return None
+
+        slow = 0.4 if self.system.framework in ("numpy", "tapegrad", "torch", "autograd") else 3.0
+        shrinker = Shrinker(fails, self.binding.words, self.settings.domains, seconds=slow)
+        return shrinker.shrink(point, failure)
+
+    def _reproduction(self, point: Point, gs: Sequence[Any], failure: Failure) -> str:
+        keys = self.binding.keys
+        arguments = self.binding.arguments(list(point.xs))
+        rest = ""
+        if isinstance(getattr(self.system, "vjp", None), type(lambda: 0)) and self.system.framework == "numpy":
+            rest += ", vjp=..." if self.system.vjp.__name__ == "<lambda>" else f", vjp={self.system.vjp.__name__}"  # type: ignore[attr-defined]
+        elif getattr(self.system, "vjp", None) is not None:
+            rest += ", vjp=..."
+        rest += f', only="{failure.property}", seed={self.seed:#x}'
+        return reproduction(self.name, point, keys, arguments, gs, rest)
+
+
+def _unwrapped(
+    f: Function, chosen: str | None, examples: Sequence[Any], words: dict[str, Any]
+) -> tuple[Function, Sequence[Any], dict[str, Any]]:
+    """What an adapter makes of its own kinds of functions: a module becomes a function of its parameters too."""
+    if chosen in (None, "numpy"):
+        return f, examples, words
+    from tapegrad.testing.systems.choose import adapter
+
+    opened = getattr(adapter(chosen), "opened", None)
+    return (f, examples, words) if opened is None else opened(f, examples, words)
+
+
+def name_of(f: Any) -> str:
+    """What a report calls a function."""
+    name = (
+        getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or getattr(f, "name", None) or type(f).__name__
+    )
+    return str(name).replace("<locals>.", "").rpartition(".")[2] if "<lambda>" not in str(name) else "<lambda>"
+
+
+def _seed_of(name: str, profile: Profile) -> int:
+    return zlib.crc32(name.encode()) if profile.fixed_seed else random.SystemRandom().randrange(2**32)
+
+
+__all__ = ["Binding", "Session", "check", "examine", "name_of"]

@@ -1,0 +1,159 @@
+"""Points without a derivative: whether the function bends there, and whether the gradient is one of those nearby.
+
+Every usual convention is accepted (the first of ties, ties that share, 0 or 1 at the corner of relu); a slope that no
+neighbour has is not, nor the whole gradient for each of two ties.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.testing.numeric import dot
+
+if TYPE_CHECKING:
+    from tapegrad.testing.trial import Trial
+
+_H = 1e-4
+_FEW, _MANY = 24, 240
+
+
+def bends(t: Trial, error: float) -> bool:
+    """Whether f itself bends here: a mixed second difference that falls like the step, not like its square."""
+    with np.errstate(all="ignore"):
+        here = t.ys_before
+        for k in range(8):
+            a, b = t.direction(), t.direction()
+            if k % 2:  # back by about as much: two random moves that go the same way do not see a corner
+                b = [
+                    -u * (0.7 + 0.3 * np.abs(v) / (np.abs(v).max(initial=0.0) or 1.0))
+                    for u, v in zip(a, b, strict=True)
+                ]
+            wide, narrow = (abs(_mixed(t, here, a, b, h)) for h in (_H, _H / 16))
+            if wide > 0.02 * abs(error) * _H and narrow > wide / 64:
+                return True
+    return False
+
+
+def jumps(t: Trial) -> bool:
+    """Whether f itself jumps here: a difference that does not fall with the step."""
+    with np.errstate(all="ignore"):
+        u = t.direction()
+        sizes = []
+        for h in (1e-3, 1e-6, 1e-9):
+            above = t.moved([x + h * v for x, v in zip(t.active, u, strict=True)])
+            below = t.moved([x - h * v for x, v in zip(t.active, u, strict=True)])
+            if [y.shape for y in above] != [y.shape for y in below]:
+                return True
+            sizes.append(
+                max((float(np.abs(a - b).max()) for a, b in zip(above, below, strict=True) if a.size), default=0.0)
+            )
+    return (
+        sizes[2] > 0 and sizes[2] > 0.3 * sizes[1] and sizes[1] > 0.1 * sizes[0] and sizes[2] > 1e-9 * t.settings.usual
+    )
+
+
+def _mixed(t: Trial, here: list[Any], a: list[Any], b: list[Any], h: float) -> float:
+    def at(p: float, q: float) -> list[Any]:
+        return t.moved([x + p * u + q * v for x, u, v in zip(t.active, a, b, strict=True)])
+
+    both, first, second = at(h, h), at(h, 0), at(0, h)
+    if not [y.shape for y in both] == [y.shape for y in first] == [y.shape for y in here]:
+        return 0.0
+    rest = [w - x - y + z for w, x, y, z in zip(both, first, second, here, strict=True)]
+    found = dot(t.gs, rest)
+    return found if np.isfinite(found) else 0.0
+
+
+def one_of_those_nearby(t: Trial, gs: list[Any], grads: list[Any]) -> str | None:
+    """None if the gradient lies in the hull of gradients nearby, and else what is wrong with it."""
+    here = joined(grads)
+    if not np.isfinite(here).all():
+        return "the gradient is not finite at a kink"
+    found = None
+    with np.errstate(all="ignore"):
+        rows: list[Any] = []
+        for count in (_FEW, _MANY):
+            rows += _neighbours(t, gs, count - len(rows))
+            if not rows:
+                return None
+            found = _outside(here, np.array(rows), t.rng)
+            if found is None:
+                return None
+    return found
+
+
+def joined(grads: list[Any]) -> Any:
+    """Gradients as one real vector."""
+    parts: list[Any] = []
+    for c in grads:
+        flat = np.asarray(c).reshape(-1)
+        parts += [flat.real, flat.imag] if flat.dtype.kind == "c" else [flat.astype(np.float64)]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _neighbours(t: Trial, gs: list[Any], count: int) -> list[Any]:
+    rows = []
+    for k in range(count):
+        h = (1e-3, 1e-4, 1e-5, 1e-3, 1e-6)[k % 5]
+        moves = t.direction()
+        if k in (6, 7):  # the order that a stable sort takes ties in, and its reverse
+            moves = [np.abs(u) * _rising(u, k == 7) for u in moves]
+        elif k % 4 == 3:  # one leaf stands still
+            still = k // 4 % len(moves)
+            moves = [0.01 * u if i == still else u for i, u in enumerate(moves)]
+        row = joined(t.near([x + h * u for x, u in zip(t.active, moves, strict=True)], gs))
+        if np.isfinite(row).all():
+            rows.append(row)
+    return rows
+
+
+def _rising(u: Any, back: bool) -> Any:
+    ramp = np.arange(1.0, u.size + 1).reshape(u.shape) / max(u.size, 1)
+    return -ramp if back else ramp
+
+
+def _outside(here: Any, rows: Any, rng: np.random.Generator) -> str | None:
+    size = np.abs(rows).max(initial=0.0)
+    allowed = 3e-3 * size + 1e-9
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    beyond = np.maximum(low - here, here - high)
+    if beyond.max(initial=0.0) > allowed:
+        i = int(beyond.argmax())
+        return f"entry {i} is {here[i]:.6g}, nearby it lies between {low[i]:.6g} and {high[i]:.6g}"
+    varying = np.flatnonzero(high - low > allowed)
+    for p in _directions(varying, here.size, here, rows, rng):
+        reach = rows @ p
+        value = float(here @ p)
+        if value > reach.max() + allowed * np.abs(p).sum():
+            shown = " + ".join(f"{w:.3g} of entry {i}" for i, w in enumerate(p) if w)
+            return f"{shown} is {value:.6g}, nearby it is at most {reach.max():.6g}"
+    return None
+
+
+def _directions(varying: Any, n: int, here: Any, rows: Any, rng: np.random.Generator) -> list[Any]:
+    """Directions in which hulls are compared: pairs of entries, all varying ones if few, and the line to the middle."""
+    made = []
+    pairs = list(itertools.combinations(varying[:12], 2))
+    if len(pairs) > 20:
+        pairs = [pairs[i] for i in rng.permutation(len(pairs))[:20]]
+    for i, j in pairs:
+        for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1), (2, 1), (1, 2), (-2, -1), (-1, -2)):
+            p = np.zeros(n)
+            p[i], p[j] = a, b
+            made.append(p)
+    if 2 < len(varying) <= 4:
+        for signs in itertools.product((-1, 0, 1), repeat=len(varying)):
+            p = np.zeros(n)
+            p[varying] = signs
+            made.append(p)
+    p = np.zeros(n)
+    p[varying] = 1
+    if len(varying) > 4:
+        return [*made, p, -p]
+    off = np.zeros(n)
+    off[varying] = (here - rows.mean(axis=0))[varying]
+    norm = np.abs(off).sum()
+    return [*made, p, -p, *([off / norm] if norm else [])]

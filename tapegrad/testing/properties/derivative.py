@@ -1,0 +1,218 @@
+"""What the derivative is: against differences, in forward mode, of second order; linear, and finite."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.testing import kinks
+from tapegrad.testing.numeric import OK, WRONG, Verdict, compare, dot, largest_of, size_of
+from tapegrad.testing.outcome import HOLDS, SILENT, UNDECIDED, Failure
+from tapegrad.testing.trial import filled, fresh
+
+if TYPE_CHECKING:
+    from tapegrad.testing.outcome import Outcome
+    from tapegrad.testing.trial import Trial
+
+_TRIES = 3
+
+
+def numeric(t: Trial) -> Outcome:
+    """<g, f(x + hu) - f(x - hu)> / 2h is <vjp(g), u>, for a random u."""
+    if t.empty or not _all_finite(t.grads):
+        return SILENT
+    verdict = None
+    for attempt in range(_TRIES):
+        u = t.direction(one_hot=attempt == 0 and t.point.seed % 6 in (3, 5))
+        if attempt:  # where steps are too long for the function, or the cotangent picks what cannot be seen
+            u = [v * 1e-3**attempt for v in u]
+            if t.point.gs is None:
+                t.gs = [t.noise(y) for y in t.ys]
+                t.derive()
+                if not _all_finite(t.grads):
+                    return SILENT
+        verdict = _along(t, u)
+        if verdict.state == OK:
+            return HOLDS
+        if verdict.state == WRONG:
+            near = _along(t, t.direction(relative=True))  # does not step over a pole or a branch close to zero
+            return HOLDS if near.state == OK else _at_kink(t, near if near.state == WRONG else verdict)
+    assert verdict is not None
+    if kinks.jumps(t):
+        return SILENT
+    return UNDECIDED
+
+
+def _along(t: Trial, u: list[Any]) -> Verdict:
+    return compare(t.moved, t.active, u, t.gs, t.grads, usual=t.settings.usual, gain=t.settings.gain, finite=True)
+
+
+def _at_kink(t: Trial, verdict: Verdict) -> Outcome:
+    if kinks.bends(t, verdict.error):
+        t.kinked = True
+        outside = kinks.one_of_those_nearby(t, t.gs, t.grads)
+        if outside is None:
+            return HOLDS
+        if t.settings.kinks == "warn":
+            return SILENT
+        return Failure("kink", f"at a kink, the gradient is none of those nearby: {outside}", [("at a kink", outside)])
+    relation = f"{verdict.claimed + verdict.error:.10g} +- {verdict.bound:.0e}"
+    return Failure(
+        "numeric",
+        "the gradient is not the derivative",
+        [("along u", f"vjp {verdict.claimed:.10g}, numeric {relation}")],
+    )
+
+
+def _all_finite(xs: list[Any]) -> bool:
+    return all(np.isfinite(x).all() for x in xs)
+
+
+def finite(t: Trial) -> Outcome:
+    """No NaN or infinity in the gradient where the function and its neighbourhood are finite."""
+    for k, (c, x) in enumerate(zip(t.grads, t.active, strict=True)):
+        bad = ~np.isfinite(c)
+        if not bad.any() or c.shape != x.shape:
+            continue
+        for at in np.argwhere(bad)[:3]:
+            where = tuple(int(i) for i in at)
+            if not _steep_or_at_an_edge(t, k, where):
+                shown = c[where]
+                return Failure("finite", f"the gradient is {shown} where the function and its neighbourhood are finite")
+        return SILENT
+    return HOLDS
+
+
+def _steep_or_at_an_edge(t: Trial, k: int, where: tuple[int, ...]) -> bool:
+    lo, hi = t.settings.domains[t.system.active[k]]
+    x = t.active[k]
+    if not lo < x[where].real < hi:
+        return True
+    size = max(abs(x[where]), 0.08)
+    slopes = []
+    with np.errstate(all="ignore"):
+        for h in (1e-3, 1e-6, 1e-9):
+            sides = []
+            for sign in (1, -1):
+                z = x.copy()
+                z[where] += sign * h * size
+                ys = t.moved([z if i == k else a for i, a in enumerate(t.active)])
+                if not _all_finite(ys) or [y.shape for y in ys] != [y.shape for y in t.ys]:
+                    return True
+                sides.append(sum(float(np.abs(y - b).sum()) for y, b in zip(ys, t.ys_before, strict=True)))
+            slopes.append(max(sides) / h)
+    return slopes[2] > 8 * slopes[1] > 8 * slopes[0] > 0
+
+
+def linear(t: Trial) -> Outcome:
+    """vjp(2 g + 1024 h) = 2 vjp(g) + 1024 vjp(h), and vjp(0) is exactly 0."""
+    if t.empty or not _all_finite(t.grads):
+        return SILENT
+    zero = t.pulled([np.zeros_like(g) for g in t.gs])
+    if any((c != 0).any() for c in zero):
+        return Failure("linear", f"the vjp of a zero cotangent is {_some(zero)}")
+    h = [t.noise(g) for g in t.gs]
+    both = [np.asarray(2 * a + 1024 * b, a.dtype) for a, b in zip(t.gs, h, strict=True)]
+    found, part = t.pulled(both), t.pulled(h)
+    if [c.shape for c in found] != [c.shape for c in t.grads]:
+        return Failure("linear", "the shape of the gradient depends on the cotangent")
+    worst, scale = 0.0, 0.0
+    for f, a, b in zip(found, t.grads, part, strict=True):
+        if f.size:
+            worst = max(worst, float(np.abs(f - (2 * a + 1024 * b)).max()))
+            scale = max(scale, float(np.abs(f).max()), 1024 * float(np.abs(b).max()))
+    rounding = 1e3 * 2.2e-16 * t.settings.gain * largest_of(both)
+    if worst <= 1e-9 * scale + rounding:
+        return HOLDS
+    nudged = t.pulled([g * (1 + 1e-12 * t.noise(g)) for g in both])
+    shaken = max((float(np.abs(a - b).max()) for a, b in zip(nudged, found, strict=True) if a.size), default=0.0)
+    if worst <= 10 * shaken:  # rounding inside is as large
+        return HOLDS if t.point.tame else UNDECIDED
+    return Failure(
+        "linear", f"vjp(2 g + 1024 h) differs from 2 vjp(g) + 1024 vjp(h) by {worst / (scale or 1):.1e} of its size"
+    )
+
+
+def _some(xs: list[Any]) -> str:
+    found = next(x[x != 0][0] for x in xs if (x != 0).any())
+    return str(found)
+
+
+def forward(t: Trial) -> Outcome:
+    """<g, J u> = <J* g, u>."""
+    if not t.system.has_jvp or t.empty or t.kinked or not _all_finite(t.grads):
+        return SILENT
+    u = [np.asarray(v, x.dtype) for v, x in zip(t.direction(), t.active, strict=True)]
+    tangents = t.system.jvp(fresh(t.kept), [v.copy() for v in u])
+    if [z.shape for z in tangents] != [y.shape for y in t.ys]:
+        shapes = f"{[z.shape for z in tangents]}, the outputs {[y.shape for y in t.ys]}"
+        return Failure("forward", f"the tangents have the shapes {shapes}")
+    if not _all_finite(tangents):
+        return Failure("forward", "a tangent is not finite, and the gradient is")
+    push, pull = dot(t.gs, tangents), dot(t.grads, u)
+    size = size_of(t.gs, tangents) + size_of(t.grads, u)
+    rounding = 1e3 * 2.2e-16 * (largest_of(t.grads) + t.settings.gain * largest_of(t.gs)) * largest_of(u)
+    if abs(push - pull) <= 1e-9 * size + rounding:
+        return HOLDS
+    verdict = _along(t, u)
+    if verdict.state != OK and (kinks.bends(t, push - pull) or not t.point.tame):
+        return SILENT  # two conventions at a kink
+    lines = [("reverse", f"<vjp(g), u> = {pull:.12g}"), ("forward", f"<g, jvp(u)> = {push:.12g}")]
+    return Failure("forward", "forward and reverse mode disagree", lines)
+
+
+def second(t: Trial) -> Outcome:
+    """The vjp is a function of inputs and cotangent, and its own vjp is its derivative."""
+    if t.settings.order < 2 or t.empty or t.kinked or not _all_finite(t.grads) or not t.point.tame:
+        return SILENT
+    system = t.system.second(t.kept, t.gs)
+    if system is None:
+        return SILENT
+    leaves = [*t.kept, *t.gs]
+    cs, pull = system.run(fresh(leaves))
+    hs = [t.noise(c) for c in cs]
+    active = [leaves[i] for i in system.active]
+    claimed = filled(pull([h.copy() for h in hs]), active)
+    if [c.shape for c in claimed] != [x.shape for x in active]:
+        return Failure("second", "a gradient of the vjp has another shape than what it is for")
+    if not _all_finite(claimed):
+        return (
+            SILENT
+            if not _all_finite(cs)
+            else UNDECIDED
+            if not _smooth(t)
+            else Failure("second", "the second derivative is not finite")
+        )
+
+    def value(moved: Any) -> list[Any]:
+        return system.value(system.replaced(leaves, moved))
+
+    verdict = None
+    for _ in range(_TRIES):
+        u = [*t.direction(), *(0.1 * t.noise(g) for g in t.gs)]
+        verdict = compare(value, active, u, hs, claimed, usual=1.0, gain=t.settings.gain, finite=True)
+        if verdict.state == OK:
+            return HOLDS
+        if verdict.state == WRONG:
+            if not _smooth(t):
+                return SILENT
+            shown = (
+                f"claimed {verdict.claimed:.10g}, numeric {verdict.claimed + verdict.error:.10g} +- {verdict.bound:.0e}"
+            )
+            return Failure("second", "the derivative of the vjp is wrong", [("along u", shown)])
+    return UNDECIDED if _smooth(t) else SILENT
+
+
+def _smooth(t: Trial) -> bool:
+    """Whether the gradient is continuous here: gradients at small steps either way tend to that at the point."""
+    sizes = []
+    with np.errstate(all="ignore"):
+        for _ in range(4):
+            u = t.direction()
+            for h in (1e-4, -1e-4):
+                near = t.near([x + h * v for x, v in zip(t.active, u, strict=True)], t.gs)
+                sizes.append(
+                    max((float(np.abs(a - b).max()) for a, b in zip(near, t.grads, strict=True) if a.size), default=0.0)
+                )
+    return max(sizes) <= 0.02 * (largest_of(t.grads) + largest_of(t.gs))

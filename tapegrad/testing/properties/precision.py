@@ -1,0 +1,85 @@
+"""Lower precision: gradients of the same dtype as their arguments, near those in double precision."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.testing.outcome import HOLDS, SILENT, Failure
+from tapegrad.testing.trial import filled
+
+if TYPE_CHECKING:
+    from tapegrad.testing.outcome import Outcome
+    from tapegrad.testing.trial import Trial
+
+_LOWER = {"float64": ("float32", "float32", "float16"), "complex128": ("complex64",)}
+
+
+def precision(t: Trial) -> Outcome:
+    """In single precision (and half, where the function stays in it) the gradient has that dtype, and nearly that value."""
+    if not t.point.tame or "dtypes" not in t.system.shows or not t.ys:
+        return SILENT
+    names = {x.dtype.name for x in t.active}
+    if len(names) != 1 or next(iter(names)) not in _LOWER:
+        return SILENT
+    choices = _LOWER[next(iter(names))]
+    dtype = np.dtype(choices[t.point.seed % len(choices)])
+    xs = [_cast(x, dtype) if type(x) is np.ndarray and x.dtype.kind in "fc" else x for x in t.kept]
+    with np.errstate(all="ignore"):
+        try:
+            ys, pull = t.system.run(xs)
+        except Exception:  # the function does not take this dtype, which is not its vjp's fault
+            return SILENT
+        if any(y.dtype != (dtype if y.dtype.kind == dtype.kind else np.dtype(dtype.char.lower())) for y in ys):
+            return SILENT  # it computes in double precision, or mixes
+        if [y.shape for y in ys] != [y.shape for y in t.ys] or not all(np.isfinite(y).all() for y in ys):
+            return SILENT
+        gs = [g.astype(y.dtype) for g, y in zip(t.gs, ys, strict=True)]
+        active = [xs[i] for i in t.system.active]
+        found = filled(pull(gs), active)
+    for i, c, x in zip(t.system.active, found, active, strict=True):
+        if c.dtype != x.dtype:
+            return Failure("precision", f"for {dtype} arguments the gradient of {t.settings.names[i]} is {c.dtype}")
+        if c.shape != x.shape:
+            return Failure(
+                "precision", f"for {dtype} arguments the gradient of {t.settings.names[i]} has the shape {c.shape}"
+            )
+    return _near(t, dtype, xs, gs, found)
+
+
+def _cast(x: Any, dtype: Any) -> Any:
+    return x.astype(dtype if x.dtype.kind == dtype.kind else dtype.char.lower())
+
+
+def _near(t: Trial, dtype: Any, xs: list[Any], gs: list[Any], found: list[Any]) -> Outcome:
+    """Against the same numbers in double precision, by as much as these change if their last digits do."""
+    eps = float(np.finfo(dtype).eps)
+    exact = [
+        x.astype(k.dtype) if type(x) is np.ndarray and x.dtype.kind in "fc" else x
+        for x, k in zip(xs, t.kept, strict=True)
+    ]
+    wide = [g.astype(k.dtype) for g, k in zip(gs, t.gs, strict=True)]
+    active = [exact[i] for i in t.system.active]
+    with np.errstate(all="ignore"):
+        reference = filled(t.system.run(exact)[1](wide), active)
+        shaken = np.zeros(len(active))
+        for _ in range(2):
+            moved = [x + 2 * eps * t.noise(x) * (np.abs(x) + 0.1) for x in active]
+            near = filled(t.system.run(t.system.replaced(exact, moved))[1](wide), active)
+            shaken = np.maximum(
+                shaken, [np.max(np.abs(a - b), initial=0.0) for a, b in zip(near, reference, strict=True)]
+            )
+    size = max(float(np.abs(g).max(initial=0.0)) for g in wide)
+    for i, c, r, s in zip(t.system.active, found, reference, shaken, strict=True):
+        largest = float(np.abs(r).max(initial=0.0))
+        if not (largest < 1e3 and np.isfinite(s)) or not r.size:
+            continue
+        with np.errstate(all="ignore"):
+            d = float(np.abs(c.astype(r.dtype) - r).max())
+        if not d <= 300 * eps * (largest + 0.1 * size) + 100 * s:
+            return Failure(
+                "precision",
+                f"in {dtype} the gradient of {t.settings.names[i]} is off by {d:.2g}, at a size of {largest:.2g}",
+            )
+    return HOLDS

@@ -1,0 +1,86 @@
+"""What the harness asks of a function, whatever framework it is written for."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.errors import ArgumentError
+from tapegrad.tree import flatten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Arrays = Sequence[Any]
+    Pull = Callable[[Arrays], list[Any]]
+
+#: What a framework can show: a fault of another kind cannot occur in it, or is mended by it unseen.
+EVERYTHING = frozenset(["negative strides", "strides", "writes", "dtypes", "shapes", "saved", "integers"])
+
+
+class System(ABC):
+    """A function of leaves: NumPy arrays, and what is passed on as it is.
+
+    * `active`: which leaves are differentiated.
+    * `single`: whether it is one op with a derivative of its own, not a program of many.
+    * `shows`: what faults it can have.
+    * `sources`: the functions whose code is searched for numbers.
+    """
+
+    framework = "numpy"
+    shows: frozenset[str] = EVERYTHING
+    single = True
+    has_jvp = False
+
+    def __init__(
+        self, name: str, call: Callable[[list[Any]], Any], active: Sequence[int], sources: Sequence[Any]
+    ) -> None:
+        self.name = name
+        self.call = call
+        self.active = tuple(active)
+        self.sources = tuple(sources)
+
+    @abstractmethod
+    def value(self, xs: Arrays) -> list[Any]:
+        """The floating outputs."""
+
+    @abstractmethod
+    def run(self, xs: Arrays) -> tuple[list[Any], Pull]:
+        """The floating outputs, and what turns their cotangents into those of the active leaves, None for zero."""
+
+    def jvp(self, xs: Arrays, ts: Arrays) -> list[Any]:
+        """The tangents of the floating outputs, where `has_jvp`."""
+        raise NotImplementedError
+
+    def second(self, xs: Arrays, gs: Arrays) -> System | None:
+        """The pullback as a function of the leaves and the cotangents; None where it cannot be differentiated."""
+        return None
+
+    def replaced(self, xs: Arrays, moved: Arrays) -> list[Any]:
+        """The leaves with others in the place of the active ones."""
+        full = list(xs)
+        for i, x in zip(self.active, moved, strict=True):
+            full[i] = x
+        return full
+
+
+def outputs(y: Any, name: str) -> list[Any]:
+    """The leaves of what a function returned."""
+    y = flatten(y)[0] if isinstance(y, tuple | list | dict) else [y]
+    if not y or any(v is None for v in y):
+        raise ArgumentError(
+            f"{name} returned {'None' if y else 'an empty structure'}; return the value that is to be differentiated"
+        )
+    return y
+
+
+def is_float(x: Any) -> bool:
+    """Whether an array can have a cotangent."""
+    return x.dtype.kind in "fc" or x.dtype.kind == "V"
+
+
+def as_array(x: Any) -> Any:
+    """A NumPy array of a leaf that is one, or a number."""
+    return x if type(x) is np.ndarray else np.asarray(x)

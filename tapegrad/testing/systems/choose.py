@@ -1,0 +1,145 @@
+"""Which framework a function is of: seen from what is given, from the op object, or from what it returns."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tapegrad.testing.binding import Binding
+    from tapegrad.testing.systems.base import System
+
+#: framework -> (module to be installed, the adapter's module)
+FRAMEWORKS = {
+    "numpy": ("numpy", "plain"),
+    "tapegrad": ("tapegrad", "taped"),
+    "torch": ("torch", "torch"),
+    "tensorflow": ("tensorflow", "tensorflow"),
+    "jax": ("jax", "jax"),
+    "autograd": ("autograd", "autograd"),
+    "mygrad": ("mygrad", "mygrad"),
+}
+_OF_MODULE = {
+    "torch": "torch",
+    "tensorflow": "tensorflow",
+    "jax": "jax",
+    "jaxlib": "jax",
+    "autograd": "autograd",
+    "mygrad": "mygrad",
+}
+
+
+def framework_of(x: Any) -> str | None:
+    """The framework that an object is of, by where its class comes from."""
+    for kind in type(x).__mro__:
+        top = kind.__module__.partition(".")[0]
+        if top in _OF_MODULE:
+            return _OF_MODULE[top]
+    from tapegrad.core.tensor import Tensor
+    from tapegrad.registry.op import Op
+
+    return "tapegrad" if isinstance(x, Tensor | Op) else None
+
+
+def framework_for(f: Any, examples: Sequence[Any], named: str | None) -> str | None:
+    """The framework, as far as it can be told before the function is called."""
+    if named is not None:
+        if named not in FRAMEWORKS:
+            raise ArgumentError(f"framework={named!r}: expected one of {', '.join(FRAMEWORKS)}")
+        module = FRAMEWORKS[named][0]
+        if find_spec(module) is None:
+            raise ArgumentError(
+                f"framework={named!r}: {module} is not installed here; pip install {module}, or check it elsewhere"
+            )
+        return named
+    for x in (f, *examples):
+        found = framework_of(x)
+        if found is not None:
+            return found
+    for owner in (getattr(f, "__self__", None), getattr(f, "__wrapped__", None)):
+        if owner is not None and framework_of(owner) is not None:
+            return framework_of(owner)
+        if isinstance(owner, type):
+            for kind in owner.__mro__:
+                if kind.__module__.partition(".")[0] in _OF_MODULE:
+                    return _OF_MODULE[kind.__module__.partition(".")[0]]
+    module = str(getattr(f, "__module__", "") or "")
+    top = module.partition(".")[0]
+    if top in _OF_MODULE:
+        return _OF_MODULE[top]
+    if top == "tapegrad" and not module.startswith(("tapegrad.testing", "tapegrad.kernels")):
+        return "tapegrad"
+    return None
+
+
+def trial_frameworks(f: Any) -> list[str]:
+    """Frameworks whose names the function's code mentions, and that are imported already; then tapegrad."""
+    named: list[str] = []
+    scope = getattr(f, "__globals__", None) or getattr(getattr(f, "__func__", None), "__globals__", {})
+    code = getattr(f, "__code__", None)
+    for name in code.co_names if code is not None else ():
+        value = scope.get(name)
+        module = getattr(value, "__name__", "") if value is not None else ""
+        top = (
+            str(module).partition(".")[0]
+            if isinstance(value, type(sys))
+            else str(getattr(value, "__module__", "")).partition(".")[0]
+        )
+        if top in _OF_MODULE and _OF_MODULE[top] in FRAMEWORKS and FRAMEWORKS[_OF_MODULE[top]][0] in sys.modules:
+            named.append(_OF_MODULE[top])
+        elif top == "tapegrad":
+            named.append("tapegrad")
+    return list(dict.fromkeys(named))
+
+
+def adapter(framework: str) -> Any:
+    """The module of an adapter."""
+    return importlib.import_module(f"tapegrad.testing.systems.{FRAMEWORKS[framework][1]}")
+
+
+def build(
+    framework: str,
+    f: Callable[..., Any],
+    binding: Binding,
+    name: str,
+    *,
+    vjp: Any = None,
+    jvp: Any = None,
+    second: Any = None,
+) -> System:
+    """The function as a system."""
+    call, active = binding.caller(f), binding.active
+    if framework == "numpy":
+        from tapegrad.testing.systems.plain import Plain
+
+        return Plain(name, call, active, [f], arguments=binding.arguments, vjp=vjp, jvp=jvp, second=second)
+    if vjp is not None or jvp is not None or second is not None:
+        raise ArgumentError(
+            f"{name}: vjp=, jvp= and second= are for NumPy functions; {framework} has the derivative of this one"
+        )
+    made: System = adapter(framework).make(f, name, call, active)
+    return made
+
+
+def as_numpy(x: Any) -> Any:
+    """An example of any framework as a NumPy array; anything else as it is."""
+    framework = framework_of(x)
+    if framework is None or framework == "tapegrad":
+        from tapegrad.core.tensor import Tensor
+
+        return x.numpy() if isinstance(x, Tensor) else x
+    if framework == "torch" and hasattr(x, "detach"):
+        return x.detach().cpu().numpy()
+    if framework == "mygrad" and hasattr(x, "data"):
+        return np.asarray(x.data)
+    if framework in ("tensorflow", "jax", "autograd") and hasattr(x, "dtype") and hasattr(x, "__array__"):
+        return np.asarray(x)
+    return x

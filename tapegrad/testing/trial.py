@@ -1,0 +1,211 @@
+"""One input of one function, with what all properties look at: outputs, cotangents, gradients, directions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from tapegrad.testing.draw import hermitian_part
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tapegrad.testing.inputs import Point
+    from tapegrad.testing.systems.base import System
+
+    Domain = tuple[float, float]
+
+
+class Refused(Exception):
+    """The function does not take this input, or is not finite there."""
+
+
+@final
+class Settings:
+    """What holds for all trials of a check: domains by leaf, how far two calls may differ, whether kinks fail."""
+
+    __slots__ = ("domains", "gain", "hermitian", "kinks", "names", "nondeterministic", "order", "usual")
+
+    def __init__(
+        self,
+        domains: Sequence[Domain],
+        names: Sequence[str],
+        *,
+        nondeterministic: float = 0.0,
+        kinks: str = "fail",
+        order: int = 2,
+        hermitian: Sequence[int] = (),
+    ) -> None:
+        self.domains = list(domains)
+        self.names = list(names)
+        self.nondeterministic = nondeterministic
+        self.kinks = kinks
+        self.order = order
+        self.hermitian = frozenset(hermitian)
+        #: The largest output seen so far, at most 1.
+        self.usual = 0.0
+        #: The largest gradient seen so far, for a cotangent of 1, at most 1.
+        self.gain = 0.0
+
+
+@final
+class Trial:
+    """A run of the function on one input.
+
+    `xs` are copies for the function, `kept` the originals; `ys` and `grads` what came of it.
+    """
+
+    __slots__ = (
+        "active",
+        "given",
+        "grads",
+        "gs",
+        "kept",
+        "kinked",
+        "point",
+        "pull",
+        "raw",
+        "rng",
+        "settings",
+        "system",
+        "xs",
+        "ys",
+        "ys_before",
+    )
+
+    def __init__(self, system: System, point: Point, settings: Settings) -> None:
+        self.system = system
+        self.point = point
+        self.settings = settings
+        self.kept = point.xs
+        self.rng = np.random.Generator(np.random.PCG64(point.seed))
+        self.xs = fresh(point.xs)
+        self.kinked = False
+        with np.errstate(all="ignore"):
+            try:
+                self.ys, self.pull = system.run(self.xs)
+            except (ValueError, TypeError, IndexError, ArithmeticError, RuntimeError, np.linalg.LinAlgError) as error:
+                raise Refused(f"{type(error).__name__}: {error}") from error
+        for y in self.ys:
+            if y.size:
+                size = float(np.abs(y).max())
+                if not size < np.inf:
+                    raise Refused("not finite")
+                if size > settings.usual:
+                    settings.usual = min(1.0, size)
+        self.active = [self.kept[i] for i in system.active]
+        self.ys_before = [y.copy() for y in self.ys]
+        given = point.gs
+        fits = given is not None and [g.shape for g in given] == [y.shape for y in self.ys]
+        self.gs = [g.copy() for g in given] if given is not None and fits else self._cotangents()
+        self.raw: list[Any] = []
+        self.grads: list[Any] = []
+
+    def _cotangents(self) -> list[Any]:
+        gs = [self.noise(y) for y in self.ys]
+        kind = self.point.seed % 6
+        if kind == 1:
+            return [_relative(g, y) for g, y in zip(gs, self.ys, strict=True)]
+        if kind == 2:
+            return [_one_hot(g, int(self.rng.integers(max(g.size, 1)))) for g in gs]
+        return gs
+
+    def noise(self, x: Any) -> Any:
+        """Numbers from -1 to 1, none of them small, of the shape and dtype of an array."""
+        return noise(self.rng, x.shape, x.dtype)
+
+    def derive(self) -> None:
+        """Compute the gradients; zeros in the place of None."""
+        self.given = [g.copy() for g in self.gs]
+        self.raw = self.pull(self.given)
+        self.grads = [np.zeros_like(x) if c is None else c for c, x in zip(self.raw, self.active, strict=True)]
+        if self.settings.gain < 1.0:
+            size = max((float(np.abs(c).max(initial=0.0)) for c in self.grads), default=0.0)
+            gain = size / (max((float(np.abs(g).max(initial=0.0)) for g in self.gs), default=0.0) or 1.0)
+            if gain > self.settings.gain:
+                self.settings.gain = min(1.0, gain)
+
+    def pulled(self, gs: Sequence[Any]) -> list[Any]:
+        """The gradients for other cotangents, from a fresh run."""
+        return filled(self.system.run(fresh(self.kept))[1]([g.copy() for g in gs]), self.active)
+
+    def moved(self, xs: Sequence[Any]) -> list[Any]:
+        """The value with other active leaves."""
+        full = list(self.kept)
+        for i, x in zip(self.system.active, xs, strict=True):
+            full[i] = x
+        return self.system.value(full)
+
+    def near(self, xs: Sequence[Any], gs: Sequence[Any]) -> list[Any]:
+        """The gradients with other active leaves."""
+        full = list(self.kept)
+        for i, x in zip(self.system.active, xs, strict=True):
+            full[i] = x
+        return filled(self.system.run(full)[1]([g.copy() for g in gs]), self.active)
+
+    def direction(self, *, one_hot: bool = False, relative: bool | None = None) -> list[Any]:
+        """How far each active leaf moves: a tenth of itself, or of what is usual, within its domain."""
+        made = []
+        if relative is None:
+            relative = self.point.seed % 3 == 1
+        for i, x in zip(self.system.active, self.active, strict=True):
+            lo, hi = self.settings.domains[i]
+            size = np.abs(x)
+            width = hi - lo if hi - lo < np.inf else 4.0
+            floor = 0.02 * width
+            if relative and size.size:
+                floor = min(floor, 0.05 * float(size.max()) or floor)
+                step = 0.1 * np.where(size > 0, size, floor)
+            else:
+                step = 0.1 * np.maximum(size, floor)
+            if lo > -np.inf:
+                step = np.minimum(step, 0.9 * np.maximum(x.real - lo, 0))
+            if hi < np.inf:
+                step = np.minimum(step, 0.9 * np.maximum(hi - x.real, 0))
+            u = self.noise(x) * step
+            if i in self.settings.hermitian:
+                made.append(hermitian_part(u))
+                continue
+            made.append(_one_hot(u, int(self.rng.integers(u.size))) if one_hot and u.size else u)
+        return made
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to differentiate, or no output."""
+        return not any(x.size for x in self.active) or not any(y.size for y in self.ys)
+
+
+def noise(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Numbers whose sizes lie between 0.2 and 1, of either sign, or with any phase."""
+    x = rng.uniform(-0.8, 0.8, shape)
+    x = x + np.copysign(0.2, x)
+    if dtype.kind == "c":
+        x = x * np.exp(2j * np.pi * rng.random(shape))
+    return np.asarray(x) if dtype.char in "dD" else np.asarray(x).astype(dtype)
+
+
+def fresh(xs: Sequence[Any]) -> list[Any]:
+    """Copies of the arrays among leaves."""
+    return [x.copy() if type(x) is np.ndarray else x for x in xs]
+
+
+def filled(grads: Sequence[Any], like: Sequence[Any]) -> list[Any]:
+    """Zeros in the place of None."""
+    return [np.zeros_like(x) if c is None else c for c, x in zip(grads, like, strict=True)]
+
+
+def _relative(g: Any, y: Any) -> Any:
+    """The cotangent divided by the size of each output, so that small rows count as much as large ones."""
+    size = np.abs(y)
+    largest = float(size.max(initial=0.0)) or 1.0
+    size = np.where(size > 0, np.maximum(size, 1e-8 * largest), largest)
+    return np.asarray(g / size, y.dtype)
+
+
+def _one_hot(g: Any, i: int) -> Any:
+    if not g.size:
+        return g
+    made = np.zeros_like(g)
+    made.reshape(-1)[i] = g.reshape(-1)[i]
+    return made

@@ -1,0 +1,1 @@
+"""Functions with a right derivative and a wrong one: what the harness has to tell apart."""
