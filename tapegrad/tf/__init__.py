@@ -2,58 +2,126 @@
 
 from __future__ import annotations
 
-import difflib as _difflib
 import importlib as _importlib
+import sys as _sys
 from typing import Any as _Any
 
-from tapegrad.tf import errors, nest
-from tapegrad.tf.convert import cast, constant, convert_to_tensor, identity, is_tensor, saturate_cast
-from tapegrad.tf.dtypes import (
-    DType,
-    as_dtype,
-    bfloat16,
-    bool,
-    complex64,
-    complex128,
-    double,
-    float16,
-    float32,
-    float64,
-    half,
-    int8,
-    int16,
-    int32,
-    int64,
-    resource,
-    string,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-    variant,
+from tapegrad.ops import load_all as _load_all
+
+_load_all()  # every op has a name here
+
+from tapegrad.tf import (  # noqa: E402
+    checks,
+    clipping,
+    control,
+    elementwise,
+    errors,
+    function,
+    gathering,
+    gradients,
+    making,
+    module,
+    nest,
+    nn_functions,
+    nn_windows,
+    products,
+    random_functions,
+    random_generator,
+    random_stateless,
+    reducing,
+    segments,
+    shaping,
+    specs,
+    tensor_array,
+    various,
 )
-from tapegrad.tf.names import name_scope
-from tapegrad.tf.shapes import TensorShape
-from tapegrad.tf.slices import IndexedSlices
-from tapegrad.tf.tape import GradientTape, UnconnectedGradients
-from tapegrad.tf.tensor import Tensor
-from tapegrad.tf.variable import Variable, VariableAggregation, VariableSynchronization
+from tapegrad.tf import dtypes as _dtypes  # noqa: E402
+from tapegrad.tf.convert import cast, constant, convert_to_tensor, identity, is_tensor, saturate_cast  # noqa: E402
+from tapegrad.tf.dtypes import DType, as_dtype  # noqa: E402
+from tapegrad.tf.export import EXPORTS as _EXPORTS  # noqa: E402
+from tapegrad.tf.export import missing as _missing  # noqa: E402
+from tapegrad.tf.export import place as _place  # noqa: E402
+from tapegrad.tf.names import name_scope  # noqa: E402
+from tapegrad.tf.shapes import Dimension, TensorShape  # noqa: E402
+from tapegrad.tf.slices import IndexedSlices  # noqa: E402
+from tapegrad.tf.tape import ForwardAccumulator, GradientTape, UnconnectedGradients  # noqa: E402
+from tapegrad.tf.tensor import Tensor  # noqa: E402
+from tapegrad.tf.variable import Variable, VariableAggregation, VariableSynchronization  # noqa: E402
 
 newaxis = None
 __version__ = "2.21.0"
-version = VERSION = __version__
-__git_version__ = "tapegrad"
+#: What is a name of TensorFlow's here, and not a module of the facade.
+_EXPORTS.update(
+    {
+        **{d.name: d for d in _dtypes.ALL},
+        **{f"dtypes.{d.name}": d for d in _dtypes.ALL},
+        **{"half": _dtypes.half, "double": _dtypes.double, "dtypes.DType": DType, "dtypes.as_dtype": as_dtype},
+        **{"dtypes.cast": cast, "dtypes.saturate_cast": saturate_cast},
+        **{"autodiff.GradientTape": GradientTape, "autodiff.ForwardAccumulator": ForwardAccumulator},
+        **{f"nest.{name}": getattr(nest, name) for name in nest.__all__},
+        **{f"version.{k}": v for k, v in {"VERSION": __version__, "GIT_VERSION": "tapegrad", "COMPILER_VERSION": "none"}.items()},
+        **{"random.Algorithm": random_generator.Algorithm, "compat.v1.Dimension": Dimension, "compat.v1.name_scope": name_scope},
+    }
+)
+for _name in (
+    "checks",
+    "clipping",
+    "making",
+    "segments",
+    "control",
+    "dtypes",
+    "elementwise",
+    "function",
+    "gathering",
+    "gradients",
+    "module",
+    "nest",
+    "products",
+    "reducing",
+    "shaping",
+    "specs",
+    "tensor",
+    "variable",
+    "various",
+    "ForwardAccumulator",
+    "Dimension",
+    "export",
+    "names",
+    "operators",
+    "philox",
+    "shapes",
+    "slices",
+    "style",
+    "tape",
+    "convert",
+    "nn_functions",
+    "nn_windows",
+    "random_functions",
+    "random_generator",
+    "random_stateless",
+    "tensor_array",
+):
+    globals().pop(_name, None)  # modules of the facade: `tf.function` is TensorFlow's
+_place(globals(), __name__)
 
 #: Modules that are imported when they are first asked for.
-_LAZY: dict[str, str] = {"keras": "tapegrad.tf.keras"}
+_LAZY = {
+    **{name: f"tapegrad.tf.{name}" for name in ("data", "image", "io", "strings", "summary", "train", "saved_model")},
+    "keras": "tapegrad.tf.keras",
+}
 
 
 def __getattr__(name: str) -> _Any:
     if name in _LAZY:
-        return _importlib.import_module(_LAZY[name])
-    near = _difflib.get_close_matches(name, __dir__(), 1)
-    hint = f"; did you mean tf.{near[0]}?" if near else ""
-    raise AttributeError(f"tapegrad.tf, the TensorFlow-style facade of tapegrad, has no {name!r}{hint}", name=name)
+        try:
+            found = _importlib.import_module(_LAZY[name])
+        except ModuleNotFoundError as error:
+            if error.name != _LAZY[name]:
+                raise
+        else:
+            globals()[name] = found
+            return found
+    raise AttributeError(_missing(__name__, name, __dir__()), name=name, obj=_sys.modules[__name__])
 
 
 def __dir__() -> list[str]:

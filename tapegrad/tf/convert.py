@@ -111,7 +111,7 @@ def _sequence(value: Any, dtype: np.dtype[Any] | None, prefer: bool) -> tuple[An
         raise ValueError(f"Can't convert Python sequence to Tensor: {value!r}")
     if dtype is not None:
         plain = "n" not in letters
-        if plain and not prefer and _loses(raw.dtype, dtype):
+        if plain and not prefer and raw.size and _loses(raw.dtype, dtype):
             raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {short(dtype)}")
         if raw.dtype.kind == "i" and dtype.kind in "iu" and raw.size and raw.dtype != dtype:
             info = np.iinfo(dtype)

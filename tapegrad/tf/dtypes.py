@@ -61,42 +61,42 @@ class DType:
         return 1 if self._name in ("string", "resource", "variant") else self.numpy.itemsize
 
     @property
-    def is_floating(self) -> bool:
+    def is_floating(self) -> builtins.bool:
         """Whether it is a real floating dtype."""
         return self._name in ("float16", "bfloat16", "float32", "float64")
 
     @property
-    def is_integer(self) -> bool:
+    def is_integer(self) -> builtins.bool:
         """Whether it is an integer dtype, signed or not."""
         return self._name.startswith(("int", "uint"))
 
     @property
-    def is_unsigned(self) -> bool:
+    def is_unsigned(self) -> builtins.bool:
         """Whether it is an unsigned integer dtype."""
         return self._name.startswith("uint")
 
     @property
-    def is_complex(self) -> bool:
+    def is_complex(self) -> builtins.bool:
         """Whether it is complex."""
         return self._name.startswith("complex")
 
     @property
-    def is_bool(self) -> bool:
+    def is_bool(self) -> builtins.bool:
         """Whether it is boolean."""
         return self._name == "bool"
 
     @property
-    def is_numeric(self) -> bool:
+    def is_numeric(self) -> builtins.bool:
         """Whether its elements are numbers."""
         return self.is_floating or self.is_complex or self.is_integer
 
     @property
-    def is_numpy_compatible(self) -> bool:
+    def is_numpy_compatible(self) -> builtins.bool:
         """Whether NumPy can hold it."""
         return self._name not in ("resource", "variant")
 
     @property
-    def is_quantized(self) -> bool:
+    def is_quantized(self) -> builtins.bool:
         """False: there are no quantised dtypes."""
         return False
 
@@ -134,11 +134,11 @@ class DType:
         info = np.finfo(self.numpy)
         return info.min, info.max
 
-    def is_compatible_with(self, other: Any) -> bool:
+    def is_compatible_with(self, other: Any) -> builtins.bool:
         """Whether a tensor of the other dtype may stand here: it is the same."""
         return self is as_dtype(other)
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: object) -> builtins.bool:
         if self is other:
             return True
         if other is None:

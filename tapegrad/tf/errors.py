@@ -39,6 +39,11 @@ class InvalidArgumentError(OpError, ValueError):
     error_code = INVALID_ARGUMENT
 
 
+def invalid(op: str | None, text: str) -> InvalidArgumentError:
+    """The error of an op, whose name stands at its end."""
+    return InvalidArgumentError(None, None, f"{text} [Op:{op}]" if op else text)
+
+
 class NotFoundError(OpError, LookupError):
     """A file or a variable in a checkpoint does not exist."""
 

@@ -1,0 +1,326 @@
+"""Picking elements, putting them elsewhere, and reductions of segments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.core import tensor as core
+from tapegrad.tf.convert import convert
+from tapegrad.tf.dtypes import int32, numpy_dtype
+from tapegrad.tf.errors import invalid
+from tapegrad.tf.export import export
+from tapegrad.tf.operators import _check, mismatch_in, pair, shape_text
+from tapegrad.tf.shapes import TensorShape, lengths
+from tapegrad.tf.style import S
+from tapegrad.tf.tensor import Tensor, made
+
+
+def index_of(indices: Any, size: int, name: str) -> Any:
+    """Raw integers that are all in range, checked; TensorFlow has no negative ones."""
+    raw = np.asarray(convert(indices).array)
+    if raw.dtype.kind not in "iu":
+        if raw.size:
+            raise invalid(f"{name}", f"Value for attr 'Tindices' of {raw.dtype} is not in the list of allowed values")
+        raw = raw.astype(np.int32)
+    if raw.size and (raw.min() < 0 or raw.max() >= size):
+        bad = np.flatnonzero((raw < 0) | (raw >= size))[0]
+        place = ",".join(map(str, np.unravel_index(bad, raw.shape))) if raw.shape else ""
+        raise invalid(f"{name}", f"indices[{place}] = {raw.ravel()[bad]} is not in [0, {size})")
+    return raw
+
+
+@export("gather")
+def gather(
+    params: Any, indices: Any, validate_indices: Any = None, axis: Any = None, batch_dims: int = 0, name: str | None = None
+) -> Tensor:
+    """The slices of `params` at indices along an axis; the gradient of whole rows of a table keeps just these rows."""
+    x = convert(params)
+    rank = x.array.ndim
+    batch = int(batch_dims)
+    raw = convert(indices).array
+    if batch < 0:
+        batch += np.ndim(raw)
+    axis = batch if axis is None else int(axis) % max(rank, 1)
+    if not rank:
+        raise invalid("GatherV2", "params must be at least 1 dimensional")
+    index = index_of(indices, x.array.shape[axis], "GatherV2")
+    if not batch:
+        if axis == 0:
+            return S.take_rows(x, made(index[()]))
+        picked = S.take(x, made(index.reshape(-1)), axis=axis)
+        return S.reshape(picked, (*x.array.shape[:axis], *index.shape, *x.array.shape[axis + 1 :]))
+    front = x.array.shape[:batch]
+    if index.shape[:batch] != front:
+        raise invalid(None, f"params {shape_text(x.array)} and indices {shape_text(index)} differ in their batch axes")
+    y = S.moveaxis(x, axis, batch) if axis != batch else x
+    n, rest = y.array.shape[batch], y.array.shape[batch + 1 :]
+    count = int(np.prod(front, dtype=int))
+    flat = S.reshape(y, (count * n, *rest))
+    place = index.reshape(count, -1) + n * np.arange(count)[:, None]
+    picked = S.reshape(S.take(flat, made(place.reshape(-1)), axis=0), (*index.shape, *rest))
+    if axis == batch:
+        return picked
+    inner = index.ndim - batch
+    for k in range(inner):  # the axes of the indices go where the axis was
+        picked = S.moveaxis(picked, batch + inner - 1 - k, axis + inner - 1 - k)
+    return picked
+
+
+def _tuples(x: Any, index: Any, batch: int, name: str) -> tuple[Any, ...]:
+    """Rows of an index as one array for each axis, with the batch axes before them."""
+    depth = index.shape[-1] if index.ndim else 0
+    if batch + depth > x.ndim:
+        raise invalid(f"{name}", f"index innermost dimension length must be <= params rank; saw: {depth} vs. {x.ndim}")
+    columns = [index[..., k] for k in range(depth)]
+    for k, column in enumerate(columns):
+        size = x.shape[batch + k]
+        if column.size and (column.min() < 0 or column.max() >= size):
+            bad = np.flatnonzero((column < 0) | (column >= size))[0]
+            row = index.reshape(-1, depth)[bad].tolist()
+            raise invalid(f"{name}", f"indices[{bad}] = {row} does not index into param shape {shape_text(x)}")
+    front = [np.arange(n).reshape((-1,) + (1,) * (index.ndim - 2 - b)) for b, n in enumerate(index.shape[:batch])]
+    return (*front, *columns)
+
+
+@export("gather_nd")
+def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None = None, bad_indices_policy: str = "") -> Tensor:
+    """The elements or slices at index tuples, which are the rows of `indices`."""
+    x = convert(params)
+    index = np.asarray(convert(indices).array)
+    return S.getitem(x, _tuples(x.array, index, int(batch_dims), "GatherNd"))
+
+
+@export("scatter_nd")
+def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
+    """Zeros of a shape with updates added at index tuples."""
+    u, wanted = convert(updates), lengths(shape)
+    index = np.asarray(convert(indices).array)
+    places = _tuples(np.broadcast_to(np.int8(0), wanted), index, 0, "ScatterNd")
+    inner = wanted[index.shape[-1] :]
+    if u.array.shape != (*index.shape[:-1], *inner):
+        raise invalid(
+            "ScatterNd",
+            f"Dimensions of updates {shape_text(u.array)} must match indices {shape_text(index)} and shape {list(wanted)}",
+        )
+    return S.put_add(u, places, wanted)
+
+
+def _scattered(tensor: Any, indices: Any, updates: Any, name: str) -> tuple[Tensor, Tensor, Any]:
+    x = convert(tensor)
+    u = convert(updates, x.array.dtype, prefer=not isinstance(updates, core.Tensor))
+    index = np.asarray(convert(indices).array)
+    places = _tuples(x.array, index, 0, name)
+    if u.array.shape != (*index.shape[:-1], *x.array.shape[index.shape[-1] :]):
+        raise invalid(f"{name}", f"Outer dimensions of indices {shape_text(index)} and updates {shape_text(u.array)} must match")
+    return x, u, places
+
+
+@export("tensor_scatter_nd_update")
+def tensor_scatter_nd_update(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    """The tensor with elements or slices at index tuples replaced."""
+    x, u, places = _scattered(tensor, indices, updates, "TensorScatterUpdate")
+    return S.put(x, u, places)
+
+
+@export("tensor_scatter_nd_add")
+def tensor_scatter_nd_add(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    """The tensor with updates added at index tuples."""
+    x, u, places = _scattered(tensor, indices, updates, "TensorScatterAdd")
+    return S.add(x, S.put_add(u, places, x.array.shape))
+
+
+@export("tensor_scatter_nd_sub")
+def tensor_scatter_nd_sub(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    """The tensor with updates subtracted at index tuples."""
+    x, u, places = _scattered(tensor, indices, updates, "TensorScatterSub")
+    return S.subtract(x, S.put_add(u, places, x.array.shape))
+
+
+def _extreme_scatter(tensor: Any, indices: Any, updates: Any, name: str, at: Any) -> Tensor:
+    """The largest (or smallest) of what is there and all updates; equal ones share the derivative."""
+    x, u, places = _scattered(tensor, indices, updates, name)
+    best = np.array(x.array)
+    at(best, places, np.asarray(u.array))
+    own = (np.asarray(x.array) == best).astype(best.dtype)
+    theirs = (np.asarray(u.array) == best[places]).astype(best.dtype)
+    count = own.copy()
+    np.add.at(count, places, theirs)
+    count = np.maximum(count, 1)
+    if best.dtype.kind not in "fV":
+        return made(best)
+    found = S.add(S.multiply(x, made(own / count)), S.put_add(S.multiply(u, made(theirs / count[places])), places, best.shape))
+    return S.where(made(np.isfinite(best)), found, made(best))
+
+
+@export("tensor_scatter_nd_max")
+def tensor_scatter_nd_max(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    """The larger of the tensor and the updates at index tuples."""
+    return _extreme_scatter(tensor, indices, updates, "TensorScatterMax", np.maximum.at)
+
+
+@export("tensor_scatter_nd_min")
+def tensor_scatter_nd_min(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    """The smaller of the tensor and the updates at index tuples."""
+    return _extreme_scatter(tensor, indices, updates, "TensorScatterMin", np.minimum.at)
+
+
+@export("where")
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+    """`x` where the condition is true and `y` elsewhere; without these, the indices of what is true, a row for each."""
+    c = convert(condition)
+    if x is None and y is None:
+        return made(np.argwhere(c.array).astype(np.int64))
+    if x is None or y is None:
+        raise ValueError("x and y must both be non-None or both be None.")
+    if c.array.dtype.kind != "b":
+        raise invalid(
+            "SelectV2",
+            f"cannot compute SelectV2 as input #0(zero-based) was expected to be a bool tensor but is a {c.dtype.name} tensor",
+        )
+    a, b = pair(x, y)
+    if a.array.dtype.kind == "O":
+        mismatch_in("SelectV2", [a, b])
+        return made(np.where(c.array, a.array, b.array))
+    return S.where(c, a, b)
+
+
+@export("boolean_mask")
+def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str = "boolean_mask") -> Tensor:
+    """The elements, or slices, where the mask is true, one after the other."""
+    x, m = convert(tensor), np.asarray(convert(mask).array)
+    if m.dtype.kind != "b":
+        m = m.astype(np.bool_)
+    axis = 0 if axis is None else int(axis) % max(x.array.ndim, 1)
+    if not m.ndim:
+        raise ValueError("mask cannot be scalar.")
+    if x.array.shape[axis : axis + m.ndim] != m.shape:
+        raise ValueError(f"Shapes {TensorShape(x.array.shape[axis : axis + m.ndim])} and {TensorShape(m.shape)} are incompatible")
+    return S.getitem(x, (slice(None),) * axis + (m,))
+
+
+@export("slice")
+def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
+    """A block that begins at `begin` and has this size, -1 for all that is left along an axis."""
+    x = convert(input_)
+    first, many = lengths(begin), lengths(size)
+    parts = []
+    for k, (a, count, whole) in enumerate(zip(first, many, x.array.shape, strict=True)):
+        n = whole - a if count == -1 else count
+        if not 0 <= a <= whole or not 0 <= n <= whole - a:
+            raise invalid("Slice", f"Expected size[{k}] in [0, {whole - a}], but got {n}")
+        parts.append(slice(a, a + n))
+    return S.getitem(x, tuple(parts))
+
+
+@export("strided_slice")
+def strided_slice(
+    input_: Any,
+    begin: Any,
+    end: Any,
+    strides: Any = None,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+    var: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """`input_[begin[0]:end[0]:strides[0], ...]`; the bits of the masks say where something else is meant."""
+    x = convert(input_)
+    first, last = lengths(begin), lengths(end)
+    steps = (1,) * len(first) if strides is None else lengths(strides)
+    index: list[Any] = []
+    for k, (a, b, s) in enumerate(zip(first, last, steps, strict=True)):
+        bit = 1 << k
+        if ellipsis_mask & bit:
+            index.append(Ellipsis)
+        elif new_axis_mask & bit:
+            index.append(None)
+        elif shrink_axis_mask & bit:
+            index.append(a)
+        else:
+            index.append(slice(None if begin_mask & bit else a, None if end_mask & bit else b, s))
+    _check(x.array.shape, tuple(index))
+    return S.getitem(x, tuple(index))
+
+
+@export("unique")
+def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Any:
+    """The different elements in the order in which they come, and for each element which of them it is."""
+    found, place, _ = _unique(x)
+    return UniqueResult(made(found), made(place.astype(numpy_dtype(out_idx))))
+
+
+@export("unique_with_counts")
+def unique_with_counts(x: Any, out_idx: Any = int32, name: str | None = None) -> Any:
+    """The same as `unique`, and how often each element occurs."""
+    wanted = numpy_dtype(out_idx)
+    found, place, count = _unique(x)
+    return UniqueWithCounts(made(found), made(place.astype(wanted)), made(count.astype(wanted)))
+
+
+def _unique(x: Any) -> tuple[Any, Any, Any]:
+    raw = np.asarray(convert(x).array)
+    if raw.ndim != 1:
+        raise invalid("Unique", "unique expects a 1D vector.")
+    found, first, inverse, count = np.unique(raw, return_index=True, return_inverse=True, return_counts=True)
+    order = np.argsort(first, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return found[order], rank[inverse], count[order]
+
+
+class UniqueResult(tuple[Tensor, Tensor]):
+    """The different elements, and which of them each is."""
+
+    __slots__ = ()
+
+    def __new__(cls, y: Any, idx: Any) -> UniqueResult:
+        return tuple.__new__(cls, (y, idx))
+
+    y = property(lambda self: self[0])
+    idx = property(lambda self: self[1])
+
+
+class UniqueWithCounts(tuple[Tensor, Tensor, Tensor]):
+    """The different elements, which of them each is, and how often they occur."""
+
+    __slots__ = ()
+
+    def __new__(cls, y: Any, idx: Any, count: Any) -> UniqueWithCounts:
+        return tuple.__new__(cls, (y, idx, count))
+
+    y = property(lambda self: self[0])
+    idx = property(lambda self: self[1])
+    count = property(lambda self: self[2])
+
+
+@export("math.invert_permutation")
+def invert_permutation(x: Any, name: str | None = None) -> Tensor:
+    """Where each number stands in a permutation."""
+    raw = np.asarray(convert(x).array)
+    found = np.empty_like(raw)
+    found[raw] = np.arange(len(raw))
+    return made(found)
+
+
+@export("dynamic_partition")
+def dynamic_partition(data: Any, partitions: Any, num_partitions: int, name: str | None = None) -> list[Tensor]:
+    """The slices of each number, in order."""
+    x, which = convert(data), np.asarray(convert(partitions).array)
+    return [S.getitem(x, which == k) for k in range(num_partitions)]
+
+
+@export("dynamic_stitch")
+def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
+    """Slices put at their indices; of several the last one stays."""
+    places = [np.asarray(convert(i).array) for i in indices]
+    xs = [convert(d) for d in data]
+    inner = xs[0].array.shape[places[0].ndim :]
+    n = max((int(p.max()) + 1 for p in places if p.size), default=0)
+    rows = S.concat([S.reshape(x, (-1, *inner)) for x in xs], axis=0)
+    index = np.concatenate([p.reshape(-1) for p in places])
+    return S.put(S.zeros((n, *inner), dtype=rows.array.dtype), rows, (index,))

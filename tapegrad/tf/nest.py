@@ -61,7 +61,9 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
     count = len(flatten(structure))
     if not is_nested(structure):
         if len(leaves) != 1:
-            raise ValueError(f"The target structure is of type {type(structure)} but the input is a sequence of length {len(leaves)}")
+            raise ValueError(
+                f"The target structure is of type {type(structure)} but the input is a sequence of length {len(leaves)}"
+            )
         return leaves[0]
     if len(leaves) != count:
         raise ValueError(

@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.core import tensor as core
 from tapegrad.tf.convert import convert, convert_raw
-from tapegrad.tf.errors import InvalidArgumentError
+from tapegrad.tf.errors import InvalidArgumentError, invalid
 from tapegrad.tf.style import S, mismatch, title
 from tapegrad.tf.tensor import Tensor, give, made
 
@@ -20,7 +20,6 @@ _BINARY = {
     "div": S.divide,
     "floordiv": S.floor_divide,
     "mod": S.remainder,
-    "pow": S.pow,
     "and": S.bitwise_and,
     "or": S.bitwise_or,
     "xor": S.bitwise_xor,
@@ -60,18 +59,31 @@ def matmul(x: Any, y: Any) -> Tensor:
     if len(a.shape) < 2 or len(b.shape) < 2:
         low = a if len(a.shape) < 2 else b
         raise InvalidArgumentError(
-            None, None, f"In[{0 if low is a else 1}] and In[{1 if low is a else 0}] has different ndims: "
-            f"{shape_text(a)} vs. {shape_text(b)}; tf.matmul expects at least two axes [Op:MatMul]"
+            None,
+            None,
+            f"In[{0 if low is a else 1}] and In[{1 if low is a else 0}] has different ndims: "
+            f"{shape_text(a)} vs. {shape_text(b)}; tf.matmul expects at least two axes [Op:MatMul]",
         )
     if a.dtype != b.dtype:
         raise mismatch("MatMul", 1, a.dtype, b.dtype)
     if a.shape[-1] != b.shape[-2]:
-        raise InvalidArgumentError(
-            None, None, f"Matrix size-incompatible: In[0]: {shape_text(a)}, In[1]: {shape_text(b)} [Op:MatMul]"
-        )
+        raise invalid("MatMul", f"Matrix size-incompatible: In[0]: {shape_text(a)}, In[1]: {shape_text(b)}")
     if a.dtype.kind == "b":
-        raise InvalidArgumentError(None, None, "Value for attr 'T' of bool is not in the list of allowed values [Op:MatMul]")
+        raise invalid("MatMul", "Value for attr 'T' of bool is not in the list of allowed values")
     return S.matmul(x, y)
+
+
+def power(x: Any, y: Any) -> Tensor:
+    """x to the power y.  For the exponent the derivative is 0 where the base is negative: its logarithm is not taken."""
+    if type(y) in (int, float) and isinstance(x, core.Tensor) and x.array.dtype.kind == "f":
+        return S.pow(x, y)
+    a, b = pair(x, y)
+    if a.array.dtype.kind in "iu" and np.any(np.asarray(b.array) < 0):
+        raise invalid("Pow", "Integers to negative integer powers are not allowed")
+    if b.node is None or a.array.dtype != b.array.dtype or not np.any(np.asarray(a.array) < 0):
+        return S.pow(a, b)
+    negative = S.less(a, 0)
+    return S.where(negative, S.pow(a, made(b.array)), S.pow(S.where(negative, a.array.dtype.type(1), a), b))
 
 
 def shape_text(raw: Any) -> str:
@@ -156,16 +168,14 @@ def _check(shape: tuple[int, ...], index: Any) -> None:
     parts = index if type(index) is tuple else (index,)
     given = sum(1 for k in parts if k is not None and k is not Ellipsis)
     if given > len(shape):
-        raise InvalidArgumentError(
-            None, None, f"Index out of range using input dim {len(shape)}; input has only {len(shape)} dims [Op:StridedSlice]"
-        )
+        raise invalid("StridedSlice", f"Index out of range using input dim {len(shape)}; input has only {len(shape)} dims")
     axis = 0
     for k in parts:
         if k is Ellipsis:
             axis += len(shape) - given
         elif k is not None:
             if type(k) is int and not -shape[axis] <= k < shape[axis]:
-                raise InvalidArgumentError(None, None, f"slice index {k} of dimension {axis} out of bounds. [Op:StridedSlice]")
+                raise invalid("StridedSlice", f"slice index {k} of dimension {axis} out of bounds.")
             axis += 1
 
 
@@ -182,6 +192,9 @@ def install(cls: type) -> None:
         members[f"__i{name}__"] = _new
     for name, op in _COMPARISONS.items():
         members[f"__{name}__"] = op
+    members["__pow__"] = power
+    members["__rpow__"] = _reflected(power)
+    members["__ipow__"] = _new
     members["__matmul__"] = matmul
     members["__rmatmul__"] = _reflected(matmul)
     members["__imatmul__"] = _new
@@ -200,3 +213,10 @@ def install(cls: type) -> None:
 install(Tensor)
 
 __all__ = ["getitem", "install", "made", "matmul", "pair", "plain", "shape_text", "title"]
+
+
+def mismatch_in(name: str, xs: list[Tensor]) -> None:
+    """Raise where tensors differ in dtype."""
+    for k, x in enumerate(xs[1:], 1):
+        if x.array.dtype != xs[0].array.dtype:
+            raise mismatch(name, k, xs[0].array.dtype, x.array.dtype)

@@ -12,7 +12,7 @@ from tapegrad.registry import call
 from tapegrad.registry.space import SCALARS, SPACES
 from tapegrad.registry.styles import Style
 from tapegrad.tf.dtypes import as_dtype
-from tapegrad.tf.errors import InvalidArgumentError, OpError
+from tapegrad.tf.errors import InvalidArgumentError, OpError, invalid
 from tapegrad.tf.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def meet(op: Op, raws: Sequence[Any], nodes: Sequence[Node | None]) -> tuple[tup
         if op.name == "divide":
             return _true_division(found), tuple(nodes)
         if op.name in ("floor_divide", "remainder") and not np.all(found[1]):
-            raise InvalidArgumentError(None, None, f"Integer division by zero [Op:{title(op)}]")
+            raise invalid(None, f"Integer division by zero [Op:{title(op)}]")
     return tuple(found), tuple(nodes)
 
 
@@ -134,9 +134,7 @@ def mismatch(name: str, place: int, wanted: Any, got: Any) -> InvalidArgumentErr
 
 def not_allowed(name: str, dtype: Any) -> InvalidArgumentError:
     """The error for a dtype that an op does not take."""
-    return InvalidArgumentError(
-        None, None, f"Value for attr 'T' of {short(dtype)} is not in the list of allowed values [Op:{name}]"
-    )
+    return invalid(f"{name}", f"Value for attr 'T' of {short(dtype)} is not in the list of allowed values")
 
 
 def unpack(op: Op, name: str, value: Any, others: Sequence[Any]) -> tuple[Any, Node | None]:
@@ -167,10 +165,10 @@ def failed(op: Op, error: Exception, raws: Sequence[Any]) -> Exception:
         shapes = [tuple(r.shape) for r in raws]
         if op.pointwise and len(raws) == 2 and isinstance(error, ValueError):
             a, b = (f"[{','.join(map(str, s))}]" for s in shapes)
-            return InvalidArgumentError(None, None, f"Incompatible shapes: {a} vs. {b} [Op:{title(op)}]")
+            return invalid(None, f"Incompatible shapes: {a} vs. {b} [Op:{title(op)}]")
     found = call.failed(op, error, raws)
     if isinstance(found, ShapeError | BoundsError | MatrixError | DTypeError | RangeError):
-        made = InvalidArgumentError(None, None, f"{found} [Op:{title(op)}]")
+        made = invalid(None, f"{found} [Op:{title(op)}]")
         for note in getattr(error, "__notes__", ()):
             made.add_note(note)
         return made

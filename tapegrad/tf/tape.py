@@ -9,8 +9,6 @@ from enum import Enum
 from types import TracebackType
 from typing import Any, Self
 
-import numpy as np
-
 import tapegrad as tg
 from tapegrad.core import tensor as core
 from tapegrad.dtypes import is_inexact
@@ -18,7 +16,7 @@ from tapegrad.sparse import SparseRows
 from tapegrad.tf import nest
 from tapegrad.tf.convert import convert
 from tapegrad.tf.dtypes import as_dtype
-from tapegrad.tf.errors import InvalidArgumentError
+from tapegrad.tf.errors import invalid
 from tapegrad.tf.slices import IndexedSlices, slices_of
 from tapegrad.tf.style import S, short
 
@@ -76,9 +74,7 @@ class GradientTape:
     # -- recording ---------------------------------------------------------------------------------------
     def __enter__(self) -> Self:
         if self._tape.recording:
-            raise ValueError(
-                "Tape is still recording, This can happen if you try to re-enter an already-active tape."
-            )
+            raise ValueError("Tape is still recording, This can happen if you try to re-enter an already-active tape.")
         self._tape.__enter__()
         return self
 
@@ -95,7 +91,9 @@ class GradientTape:
             if x is None:
                 raise ValueError("Passed in object None of type 'NoneType', not tf.Tensor or tf.Variable or ExtensionType.")
             if not is_inexact(x.array.dtype):
-                _LOG.warning("The dtype of the watched tensor must be floating (e.g. tf.float32), got %r", as_dtype(x.array.dtype))
+                _LOG.warning(
+                    "The dtype of the watched tensor must be floating (e.g. tf.float32), got %r", as_dtype(x.array.dtype)
+                )
             else:
                 self._ready()
                 self._tape.watch(x)
@@ -166,8 +164,8 @@ class GradientTape:
         if not isinstance(y, core.Tensor):
             raise ValueError(f"GradientTape.jacobian: target is a tf.Tensor, got {target!r}")
         xs = self._sources(sources)
-        at_once = experimental_use_pfor or not y.array.size
-        jacobians = self._tape.jacobian(y, xs, mode) if at_once else self._loop(y, xs, mode)
+        self._may_loop(experimental_use_pfor)
+        jacobians = self._tape.jacobian(y, xs, mode, vectorized=bool(experimental_use_pfor))
         return nest.pack_sequence_as(sources, [found(j) for j in jacobians])
 
     def batch_jacobian(
@@ -185,30 +183,15 @@ class GradientTape:
         a, b = y.array.shape, x.array.shape
         if not a or not b or a[:1] != b[:1]:
             raise ValueError(f"Need first dimension of target shape ({y.shape}) and source shape ({b}) to match.")
-        if experimental_use_pfor:
-            return found(self._tape.batch_jacobian(y, x, "zero"))
-        n, size = a[0], int(np.prod(a[1:], dtype=int))
-        whole = self._loop(y, [x], "zero")[0]
-        rows = S.reshape(S.adopt(whole), (n, size, n, *b[1:]))
-        return S.reshape(S.stack([rows[i, :, i] for i in range(n)]) if n else S.zeros((0, size, *b[1:])), (*a, *b[1:]))
+        self._may_loop(experimental_use_pfor)
+        return found(self._tape.batch_jacobian(y, x, "zero", vectorized=bool(experimental_use_pfor)))
 
-    def _loop(self, y: Any, xs: list[Any], mode: str) -> list[Any]:
-        """The rows of Jacobians one by one."""
-        if not self._persistent:
+    def _may_loop(self, at_once: bool) -> None:
+        if not at_once and not self._persistent:
             raise RuntimeError(
                 "GradientTape must be created with persistent=True to compute the jacobian with eager execution enabled and "
                 "with experimental_use_pfor set to False."
             )
-        rows: list[list[Any]] = [[] for _ in xs]
-        for k in range(y.array.size):
-            seed = np.zeros(y.array.size, y.array.dtype)
-            seed[k] = 1
-            for row, g in zip(rows, self._tape.gradient(y, xs, core.tensor(seed.reshape(y.array.shape)), mode), strict=True):
-                row.append(g)
-        return [
-            None if x is None or any(g is None for g in row) else S.reshape(S.stack(row), (*y.array.shape, *x.array.shape))
-            for x, row in zip(xs, rows, strict=True)
-        ]
 
     def _sources(self, sources: Any) -> list[Any]:
         leaves = _inputs(sources, "sources")
@@ -219,9 +202,7 @@ class GradientTape:
 
     def _ready(self) -> None:
         if self._tape.spent and not self._tape.recording:
-            raise RuntimeError(
-                "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians)"
-            )
+            raise RuntimeError("A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians)")
 
     def _warn_inside(self, what: str) -> None:
         if self._persistent and self._tape.recording and not self._warned:
@@ -240,11 +221,13 @@ def _seed(y: Any, g: Any) -> Any:
     """A cotangent in the dtype and shape of its target."""
     t = convert(g, y.array.dtype, prefer=True) if not isinstance(g, core.Tensor) else convert(g)
     if t.array.dtype != y.array.dtype:
-        raise InvalidArgumentError(
-            None, None, f"output_gradients: expected a {short(y.array.dtype)} tensor, but it is a {short(t.array.dtype)} tensor"
+        raise invalid(
+            None, f"output_gradients: expected a {short(y.array.dtype)} tensor, but it is a {short(t.array.dtype)} tensor"
         )
     if t.array.shape != y.array.shape:
-        raise ValueError(f"output_gradients: expected the target's shape {tuple(y.array.shape)}, got shape {tuple(t.array.shape)}")
+        raise ValueError(
+            f"output_gradients: expected the target's shape {tuple(y.array.shape)}, got shape {tuple(t.array.shape)}"
+        )
     return t
 
 
@@ -254,7 +237,10 @@ class ForwardAccumulator:
     def __init__(self, primals: Any, tangents: Any) -> None:
         nest.assert_same_structure(primals, tangents)
         xs = [core.standing_for(x) for x in nest.flatten(primals)]
-        ts = [convert(t, x.array.dtype, prefer=not isinstance(t, core.Tensor)) for x, t in zip(xs, nest.flatten(tangents), strict=True)]
+        ts = [
+            convert(t, x.array.dtype, prefer=not isinstance(t, core.Tensor))
+            for x, t in zip(xs, nest.flatten(tangents), strict=True)
+        ]
         self._accumulator = tg.ForwardAccumulator(xs, ts)
 
     def __enter__(self) -> Self:

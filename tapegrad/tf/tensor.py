@@ -85,7 +85,7 @@ class Tensor(core.Tensor):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.array(self.array, dtype=dtype)
 
-    def __hash__(self) -> int:  # type: ignore[override]
+    def __hash__(self) -> int:
         raise TypeError("Tensor is unhashable. Instead, use tensor.ref() as the key.")
 
     def __len__(self) -> int:
@@ -135,9 +135,7 @@ class Tensor(core.Tensor):
         return restored, (values(self),)
 
     def __setitem__(self, key: Any, value: Any) -> NoReturn:
-        raise TypeError(
-            "'tf.Tensor' object does not support item assignment; use tf.tensor_scatter_nd_update, or a tf.Variable"
-        )
+        raise TypeError("'tf.Tensor' object does not support item assignment; use tf.tensor_scatter_nd_update, or a tf.Variable")
 
     def __delitem__(self, key: Any) -> NoReturn:
         raise TypeError("'tf.Tensor' object doesn't support item deletion")

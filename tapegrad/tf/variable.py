@@ -288,7 +288,7 @@ class Variable(CoreVariable):
     __array_function__ = Absent()
     __array_namespace__ = Absent()
 
-    def __hash__(self) -> int:  # type: ignore[override]
+    def __hash__(self) -> int:
         raise TypeError(f"Variable is unhashable. Instead, use variable.ref() as the key. (Variable: {self!r})")
 
     __len__ = Tensor.__len__
@@ -342,6 +342,9 @@ class Part(Tensor):
 
     __slots__ = ("_key", "_variable")
 
+    _key: Any
+    _variable: Any
+
     def assign(self, value: Any, name: str | None = None, read_value: bool = True) -> Any:
         """Replace these elements of the variable."""
         return self._write(np.ndarray.__setitem__, value, read_value)
@@ -367,7 +370,9 @@ def _part(self: Variable, key: Any) -> Any:
     found = object.__new__(Part)
     found.array, found.node, found.like = x.array, x.node, x.like
     found._variable = self
-    found._key = plain(key) if not isinstance(key, core.Tensor | np.ndarray) or np.asarray(key).dtype.kind != "b" else np.asarray(key)
+    found._key = (
+        plain(key) if not isinstance(key, core.Tensor | np.ndarray) or np.asarray(key).dtype.kind != "b" else np.asarray(key)
+    )
     return found
 
 

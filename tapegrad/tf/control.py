@@ -1,0 +1,303 @@
+"""Control flow and loops: plain Python here, for everything runs at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.core import tensor as core
+from tapegrad.tf import nest
+from tapegrad.tf.convert import convert
+from tapegrad.tf.dtypes import as_dtype, numpy_dtype
+from tapegrad.tf.errors import invalid
+from tapegrad.tf.export import export
+from tapegrad.tf.style import S
+from tapegrad.tf.tensor import Tensor, made
+
+
+@export("cond")
+def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None = None) -> Any:
+    """What one of two functions gives."""
+    if not callable(true_fn) or not callable(false_fn):
+        raise TypeError("'true_fn' and 'false_fn' must be callable.")
+    if not isinstance(pred, core.Tensor | bool | np.bool_ | np.ndarray):
+        raise TypeError("pred must not be a Python bool" if pred is None else f"pred must be a boolean tensor, got {pred!r}")
+    return true_fn() if pred else false_fn()
+
+
+@export("case")
+def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, strict: bool = False, name: str = "case") -> Any:
+    """What the function of the first predicate that is true gives."""
+    pairs = list(pred_fn_pairs.items() if isinstance(pred_fn_pairs, dict) else pred_fn_pairs)
+    true = [f for p, f in pairs if p]
+    if exclusive and len(true) > 1:
+        raise invalid(None, f"Input error: exclusive=True: More than 1 conditions ({len(true)}) are true")
+    if true:
+        return true[0]()
+    if default is None:
+        raise invalid(None, "None of the conditions evaluated as True and no default is given.")
+    return default()
+
+
+@export("switch_case")
+def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: str = "switch_case") -> Any:
+    """What the function of this number gives; the default, or the last one, for a number that has none."""
+    index = int(branch_index)
+    pairs = branch_fns.items() if isinstance(branch_fns, dict) else branch_fns
+    listed = list(pairs)
+    functions = dict(listed) if listed and isinstance(listed[0], tuple) else dict(enumerate(listed))
+    if index in functions:
+        return functions[index]()
+    return (default or functions[max(functions)])()
+
+
+@export("while_loop")
+def while_loop(
+    cond: Any,
+    body: Any,
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    maximum_iterations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """The loop variables after the body has run as long as the condition held."""
+    if not callable(cond) or not callable(body):
+        raise TypeError("'cond' and 'body' must be callable.")
+    values = nest.map_structure(_tensor, loop_vars)
+    most = None if maximum_iterations is None else int(maximum_iterations)
+    count = 0
+    single = not isinstance(values, list | tuple)
+    while (most is None or count < most) and (cond(values) if single else cond(*values)):
+        found = body(values) if single else body(*values)
+        if not single:
+            found = list(found) if isinstance(found, list | tuple) and not hasattr(found, "_fields") else [found]
+            found = type(values)(found) if type(values) in (list, tuple) else found
+        nest.assert_same_structure(values, found, check_types=False)
+        values = nest.map_structure(_tensor, found)
+        count += 1
+    return values
+
+
+def _tensor(x: Any) -> Any:
+    return convert(x) if isinstance(x, int | float | complex | np.ndarray | np.generic | str) else x
+
+
+# -- over the first axis ------------------------------------------------------------------------------------
+def _rows(elems: Any) -> tuple[list[Any], int]:
+    """The structures of each index of the first axis."""
+    leaves = [convert(x) for x in nest.flatten(elems)]
+    if not leaves:
+        raise ValueError("elems must be a Tensor or (possibly nested) sequence of Tensors. Got an empty structure.")
+    if any(not x.array.ndim for x in leaves):
+        raise ValueError("elements in elems must be 1+ dimensional Tensors, not scalars.")
+    n = leaves[0].array.shape[0]
+    if any(x.array.shape[0] != n for x in leaves):
+        raise invalid(None, f"elements must agree in their first axis, got {[x.array.shape[0] for x in leaves]}")
+    parts = [S.unstack(x) for x in leaves]
+    return [nest.pack_sequence_as(elems, [p[i] for p in parts]) for i in range(n)], n
+
+
+def _stacked(rows: list[Any]) -> Any:
+    leaves = [[convert(x) for x in nest.flatten(row)] for row in rows]
+    return nest.pack_sequence_as(rows[0], [S.stack(list(xs)) for xs in zip(*leaves, strict=True)])
+
+
+@export("map_fn")
+def map_fn(
+    fn: Any,
+    elems: Any,
+    dtype: Any = None,
+    parallel_iterations: Any = None,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    name: str | None = None,
+    fn_output_signature: Any = None,
+) -> Any:
+    """The function of each index of the first axis, stacked."""
+    rows, n = _rows(elems)
+    signature = fn_output_signature if fn_output_signature is not None else dtype
+    if not n:
+        return _nothing(elems if signature is None else signature)
+    found = [fn(row) for row in rows]
+    if signature is not None:
+        nest.assert_same_structure(signature, found[0], check_types=False)
+        wanted = [as_dtype(getattr(s, "dtype", s)) for s in nest.flatten(signature)]
+        for row in found:
+            for x, d in zip(nest.flatten(row), wanted, strict=True):
+                if convert(x, prefer=True).dtype != d and isinstance(x, core.Tensor):
+                    raise invalid(None, f"TensorArray dtype is {d.name} but Op is trying to write dtype {x.dtype.name}")
+        found = [
+            nest.pack_sequence_as(
+                signature, [convert(x, d.numpy, prefer=True) for x, d in zip(nest.flatten(r), wanted, strict=True)]
+            )
+            for r in found
+        ]
+    elif isinstance(elems, core.Tensor):
+        own = convert(elems).array.dtype
+        first = nest.flatten(found[0])
+        if len(first) == 1 and isinstance(first[0], core.Tensor) and first[0].array.dtype != own:
+            raise invalid(
+                None,
+                f"TensorArray dtype is {as_dtype(own).name} but Op is trying to write dtype {as_dtype(first[0].array.dtype).name}; "
+                "give fn_output_signature",
+            )
+    return _stacked(found)
+
+
+def _nothing(signature: Any) -> Any:
+    def empty(s: Any) -> Tensor:
+        shape = [n or 0 for n in getattr(s, "shape", ())] if not isinstance(s, core.Tensor) else list(s.shape[1:])
+        return made(np.zeros((0, *shape), numpy_dtype(getattr(s, "dtype", s))))
+
+    return nest.map_structure(empty, signature)
+
+
+@export("vectorized_map")
+def vectorized_map(fn: Any, elems: Any, fallback_to_while_loop: bool = True, warn: bool = True) -> Any:
+    """The function of each index of the first axis, stacked: all at once, by batching the ops, where that can be done."""
+    import tapegrad as tg
+    from tapegrad.errors import TapegradError
+
+    vmap = getattr(tg, "vmap", None)
+    rows, n = _rows(elems)
+    if vmap is not None and n:
+        leaves = [convert(x) for x in nest.flatten(elems)]
+        structure: list[Any] = []
+
+        def flat(*xs: Any) -> Any:
+            found = fn(nest.pack_sequence_as(elems, [S.adopt(x) for x in xs]))
+            structure[:] = [found]
+            return tuple(convert(x) for x in nest.flatten(found))
+
+        try:
+            ys = vmap(flat)(*leaves)
+        except (TapegradError, TypeError, ValueError, NotImplementedError, AttributeError):
+            if not fallback_to_while_loop:
+                raise
+        else:
+            return nest.pack_sequence_as(structure[0], [S.adopt(y) for y in ys])
+    return _stacked([fn(row) for row in rows])
+
+
+@export("scan")
+def scan(
+    fn: Any,
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """All values of an accumulator that takes in the first axis one by one."""
+    rows, _ = _rows(elems)
+    order = rows[::-1] if reverse else rows
+    found = []
+    state = initializer
+    if state is None:
+        state, order = order[0], order[1:]
+        found.append(state)
+    else:
+        state = nest.map_structure(_tensor, state)
+    for row in order:
+        state = fn(state, row)
+        found.append(state)
+    return _stacked(found[::-1] if reverse else found)
+
+
+@export("foldl")
+def foldl(
+    fn: Any,
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The last value of an accumulator that takes in the first axis one by one."""
+    return _folded(fn, _rows(elems)[0], initializer)
+
+
+@export("foldr")
+def foldr(
+    fn: Any,
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The last value of an accumulator that takes in the first axis one by one, from its end."""
+    return _folded(fn, _rows(elems)[0][::-1], initializer)
+
+
+def _folded(fn: Any, rows: list[Any], state: Any) -> Any:
+    if state is None:
+        state, rows = rows[0], rows[1:]
+    else:
+        state = nest.map_structure(_tensor, state)
+    for row in rows:
+        state = fn(state, row)
+    return state
+
+
+# -- Python inside ------------------------------------------------------------------------------------------
+@export("py_function")
+def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str | None = None) -> Any:
+    """What a Python function of tensors gives, as tensors of these dtypes; its derivative is that of the ops in it."""
+    found = func(*[convert(x) for x in inp])
+    return _typed(found, Tout)
+
+
+def _typed(found: Any, Tout: Any) -> Any:
+    if isinstance(Tout, list | tuple):
+        if not Tout:
+            return []
+        values = found if isinstance(found, list | tuple) else [found]
+        return [convert(v, numpy_dtype(getattr(d, "dtype", d)), prefer=True) for v, d in zip(values, Tout, strict=True)]
+    if found is None:
+        return convert(0)
+    return convert(found, numpy_dtype(getattr(Tout, "dtype", Tout)), prefer=not isinstance(found, core.Tensor))
+
+
+@export("numpy_function")
+def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful: bool = True, name: str | None = None) -> Any:
+    """What a Python function of NumPy's arrays gives, as tensors of these dtypes; it has no derivative."""
+    return _typed(func(*[convert(x).numpy() for x in inp]), Tout)
+
+
+@export("no_op")
+def no_op(name: str | None = None) -> None:
+    """Nothing."""
+
+
+@export("group")
+def group(*inputs: Any, **kwargs: Any) -> None:
+    """Nothing: what is given has been done already."""
+
+
+@export("tuple")
+def tuple_(tensors: Any, control_inputs: Any = None, name: str | None = None) -> list[Any]:
+    """The tensors, which are all computed already."""
+    return [None if x is None else convert(x) for x in tensors]
+
+
+@export("executing_eagerly", "compat.v1.executing_eagerly")
+def executing_eagerly() -> bool:
+    """True."""
+    return True
+
+
+@export("inside_function")
+def inside_function() -> bool:
+    """False: functions run at once."""
+    return False

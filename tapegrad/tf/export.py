@@ -1,0 +1,73 @@
+"""Where names stand: `@export("math.log", "log")` puts a function under `tf.math` and `tf`; simple ones come from tables."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+T = TypeVar("T")
+#: Every exported object by its dotted names.
+EXPORTS: dict[str, Any] = {}
+
+
+def export(*names: str) -> Callable[[T], T]:
+    """Put a function or class under these names of the facade."""
+
+    def decorate(x: T) -> T:
+        for name in names:
+            EXPORTS[name] = x
+        return x
+
+    return decorate
+
+
+def table(text: str, **scope: Any) -> None:
+    """Make and export functions: a line for each, ``names | signature | expression``, all on plain text.
+
+    The first name is the function's own.  The expression is evaluated in `scope`, with the arguments of the signature.
+    """
+    scope["__name__"] = "tapegrad.tf"
+    for line in text.strip().splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        names, signature, expression = (part.strip() for part in line.split("|"))
+        first, *others = names.split()
+        name = first.rpartition(".")[2]
+        exec(f"def {name}({signature}):\n    return {expression}", scope)  # the text is a table of this package
+        made = scope[name]
+        made.__doc__ = f"TensorFlow's `tf.{first}`, on tapegrad's ops: {expression.replace('S.', 'tapegrad.')}."
+        export(first, *others)(made)
+
+
+class Namespace(ModuleType):
+    """A part of the facade such as `tf.math`; a name that it lacks says so, and which one is near."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(missing(self.__name__, name, vars(self)), name=name, obj=self)
+
+
+def missing(where: str, name: str, there: Iterable[str]) -> str:
+    """What is said of a name that is not there."""
+    near = difflib.get_close_matches(name, [k for k in there if not k.startswith("_")], 1)
+    place = "tf" + where.removeprefix("tapegrad.tf")
+    hint = f"; did you mean {place}.{near[0]}?" if near else ""
+    return f"tapegrad's TensorFlow-style facade has no {place}.{name}{hint}"
+
+
+def place(top: dict[str, Any], root: str) -> None:
+    """Put all that was exported where it belongs: into a module's names, and into namespaces below it."""
+    for dotted, x in EXPORTS.items():
+        *path, name = dotted.split(".")
+        names, full = top, root
+        for part in path:
+            full = f"{full}.{part}"
+            space = names.get(part)
+            if space is None:
+                space = names[part] = sys.modules.setdefault(full, Namespace(full, f"`tf.{full.removeprefix(root + '.')}`."))
+            names = vars(space)
+        names[name] = x

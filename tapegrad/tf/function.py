@@ -1,0 +1,205 @@
+"""`tf.function`: on NumPy kernels a function runs at once, each time it is called."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any
+
+from tapegrad.core import tensor as core
+from tapegrad.tf import nest
+from tapegrad.tf.convert import convert
+from tapegrad.tf.export import export
+from tapegrad.tf.specs import TensorSpec
+from tapegrad.tf.tensor import Tensor
+
+#: Gives a compiled form of a Python function, for kernels that have one: called with the function and the words of
+#: `tf.function`; None where functions run at once.
+COMPILERS: list[Any] = []
+
+
+class Function:
+    """A Python function as `tf.function` shows it.
+
+    On NumPy kernels there is nothing to compile: the body runs at every call, so what it does besides (printing, appending)
+    happens every time, and Python branches on values of tensors work as they stand.
+    """
+
+    def __init__(self, python_function: Any, input_signature: Any, words: dict[str, Any]) -> None:
+        self.python_function = python_function
+        self.input_signature = None if input_signature is None else tuple(input_signature)
+        self._words = words
+        self._compiled = next((c for f in COMPILERS if (c := f(python_function, words)) is not None), None)
+        functools.update_wrapper(self, python_function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.input_signature is not None:
+            args, kwargs = self._checked(args, kwargs), {}
+        found = (self._compiled or self.python_function)(*args, **kwargs)
+        return _tensors(found)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        bound = Function(self.python_function.__get__(instance, owner), self.input_signature, self._words)
+        name = self.__dict__.get("__name__")
+        if name and "__slots__" not in type(instance).__dict__:
+            instance.__dict__.setdefault(f"_tf_function_{name}", bound)
+            return instance.__dict__[f"_tf_function_{name}"]
+        return bound
+
+    def _checked(self, args: Any, kwargs: Any) -> tuple[Any, ...]:
+        """Arguments as the signature wants them; raises TypeError where they do not fit."""
+        assert self.input_signature is not None
+        bound = inspect.signature(self.python_function).bind(*args, **kwargs)
+        bound.apply_defaults()
+        given = bound.args
+        if len(given) != len(self.input_signature):
+            raise TypeError(
+                f"Binding inputs to tf.function failed: expected {len(self.input_signature)} arguments for the signature "
+                f"{self.input_signature}, got {len(given)}"
+            )
+        return tuple(
+            nest.map_structure(_fits, spec, x) if nest.is_nested(spec) else _fits(spec, x)
+            for spec, x in zip(self.input_signature, given, strict=True)
+        )
+
+    def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
+        """The function for one signature."""
+        return ConcreteFunction(self, args or self.input_signature or (), kwargs)
+
+    @property
+    def function_spec(self) -> Any:
+        """The signature of the Python function."""
+        return inspect.signature(self.python_function)
+
+    def experimental_get_tracing_count(self) -> int:
+        """0: nothing is traced."""
+        return 0
+
+    def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
+        """The signature, as text."""
+        return f"{getattr(self, '__name__', 'function')}{self.input_signature or ''}"
+
+    def __repr__(self) -> str:
+        return f"<tapegrad.tf.function of {self.python_function!r}>"
+
+
+class ConcreteFunction:
+    """A function for one signature."""
+
+    def __init__(self, function: Any, args: Any, kwargs: dict[str, Any]) -> None:
+        self._function = function
+        self.structured_input_signature = (tuple(args), kwargs)
+        self.name = getattr(function, "__name__", "function")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
+
+    @property
+    def inputs(self) -> list[Any]:
+        """What it takes."""
+        return nest.flatten(self.structured_input_signature[0])
+
+
+def _fits(spec: Any, x: Any) -> Any:
+    if not isinstance(spec, TensorSpec):
+        return x
+    if not isinstance(x, core.Tensor):
+        x = convert(x, spec.dtype.numpy)
+    if not spec.is_compatible_with(x):
+        raise TypeError(
+            f"Binding inputs to tf.function failed: Can not cast TensorSpec(shape={tuple(x.shape)}, dtype={x.dtype!r}) to {spec!r}"
+        )
+    return x if isinstance(x, Tensor) else convert(x)
+
+
+def _tensors(found: Any) -> Any:
+    """Results as a function gives them: numbers are tensors."""
+    if found is None or isinstance(found, core.Tensor):
+        return found
+    return nest.map_structure(lambda v: convert(v) if isinstance(v, int | float | complex) else v, found)
+
+
+@export("function")
+def function(
+    func: Any = None,
+    input_signature: Any = None,
+    autograph: bool = True,
+    jit_compile: bool | None = None,
+    reduce_retracing: bool = False,
+    experimental_implements: Any = None,
+    experimental_autograph_options: Any = None,
+    experimental_attributes: Any = None,
+    experimental_relax_shapes: Any = None,
+    experimental_compile: Any = None,
+    experimental_follow_type_hints: Any = None,
+) -> Any:
+    """A function that TensorFlow's kernels would compile; on NumPy kernels it runs at once (see `Function`)."""
+    words = {
+        "jit_compile": jit_compile or experimental_compile,
+        "reduce_retracing": reduce_retracing,
+        "input_signature": input_signature,
+    }
+
+    def decorate(f: Any) -> Function:
+        return Function(f, input_signature, words)
+
+    return decorate if func is None else decorate(func)
+
+
+_eager = [False]
+
+
+@export("config.run_functions_eagerly")
+def run_functions_eagerly(run_eagerly: bool) -> None:
+    """Accepted: functions run at once anyway."""
+    _eager[0] = bool(run_eagerly)
+
+
+@export("config.functions_run_eagerly")
+def functions_run_eagerly() -> bool:
+    """What was set last."""
+    return _eager[0]
+
+
+@export("autograph.experimental.do_not_convert")
+def do_not_convert(func: Any = None) -> Any:
+    """The function itself."""
+    return do_not_convert if func is None else func
+
+
+@export("autograph.to_graph")
+def to_graph(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> Any:
+    """The function itself: branches and loops of Python run as they stand."""
+    return entity
+
+
+@export("autograph.to_code")
+def to_code(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> str:
+    """The source of a function, which runs as it stands."""
+    return inspect.getsource(getattr(entity, "python_function", entity))
+
+
+@export("autograph.set_verbosity")
+def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
+    """Accepted: there is nothing to report."""
+
+
+@export("init_scope")
+class init_scope:
+    """A context in which everything is as it was."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *error: object) -> None:
+        return None
+
+
+@export("control_dependencies")
+class control_dependencies(init_scope):
+    """A context in which everything is as it was: what is given has been done already."""
+
+    def __init__(self, control_inputs: Any = None) -> None:
+        self._inputs = control_inputs

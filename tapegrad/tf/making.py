@@ -1,0 +1,165 @@
+"""Making tensors: constants, ranges, grids, rows with a one."""
+
+from __future__ import annotations
+
+from builtins import range as builtin_range
+from typing import Any
+
+import numpy as np
+
+from tapegrad.tf.convert import convert, tensors_of
+from tapegrad.tf.dtypes import as_dtype, float32, numpy_dtype
+from tapegrad.tf.errors import invalid
+from tapegrad.tf.export import export
+from tapegrad.tf.operators import pair, shape_text
+from tapegrad.tf.shapes import lengths
+from tapegrad.tf.style import S
+from tapegrad.tf.tensor import Tensor, made
+
+FLOAT = float32
+
+
+def _filled(shape: Any, dtype: Any, value: int) -> Tensor:
+    wanted = as_dtype(dtype)
+    if wanted.name == "string":
+        return made(np.full(lengths(shape), b"", object))
+    raw = np.full(lengths(shape), value, wanted.numpy)
+    return made(raw if raw.shape else raw[()])
+
+
+@export("zeros")
+def zeros(shape: Any, dtype: Any = FLOAT, name: str | None = None, layout: Any = None) -> Tensor:
+    """Zeros of a shape."""
+    return _filled(shape, dtype, 0)
+
+
+@export("ones")
+def ones(shape: Any, dtype: Any = FLOAT, name: str | None = None, layout: Any = None) -> Tensor:
+    """Ones of a shape."""
+    return _filled(shape, dtype, 1)
+
+
+@export("zeros_like")
+def zeros_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> Tensor:
+    """Zeros in the shape and dtype of a tensor."""
+    raw = convert(input).array
+    return _filled(raw.shape, dtype or raw.dtype, 0)
+
+
+@export("ones_like")
+def ones_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> Tensor:
+    """Ones in the shape and dtype of a tensor."""
+    raw = convert(input).array
+    return _filled(raw.shape, dtype or raw.dtype, 1)
+
+
+@export("fill")
+def fill(dims: Any, value: Any, name: str | None = None, layout: Any = None) -> Tensor:
+    """One value in a shape."""
+    x = convert(value)
+    if x.array.shape:
+        raise invalid("Fill", f"value must be a scalar. Got shape {shape_text(x.array)}")
+    return S.broadcast_to(x, lengths(dims))
+
+
+@export("eye", "linalg.eye")
+def eye(num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = FLOAT, name: str | None = None) -> Tensor:
+    """Matrices with ones on the diagonal."""
+    found = np.eye(int(num_rows), None if num_columns is None else int(num_columns), dtype=numpy_dtype(dtype))
+    return made(found if batch_shape is None else np.tile(found, (*lengths(batch_shape), 1, 1)))
+
+
+@export("range")
+def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range") -> Tensor:
+    """Numbers from `start` (or 0) up to, but not including, `limit`."""
+    if limit is None:
+        start, limit = 0, start
+    wanted = numpy_dtype(dtype)
+    parts = [convert(v, wanted, prefer=True).array for v in (start, limit, delta)]
+    if wanted is None:
+        order = [np.dtype(d) for d in (np.int32, np.int64, np.float32, np.float64)]
+        wanted = max((p.dtype for p in parts), key=lambda d: order.index(d) if d in order else -1)
+    if not parts[2]:
+        raise invalid("Range", "Requires delta != 0: 0")
+    first, last, step = (p.item() for p in parts)
+    if (first > last and step > 0) or (first < last and step < 0):
+        raise invalid("Range", f"Requires start <= limit when delta > 0: {first}/{last}")
+    return made(np.arange(first, last, step).astype(wanted))
+
+
+@export("linspace", "lin_space")
+def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int = 0) -> Tensor:
+    """`num` evenly spaced numbers from `start` to `stop`, both included."""
+    a, b = pair(start, stop)
+    if a.array.dtype.kind in "iu":
+        a, b = (made(np.asarray(v.array, np.float64)[()]) for v in (a, b))
+    n = int(num)
+    if n <= 0:
+        raise invalid("LinSpace", f"Requires num > 0: {n}")
+    steps = np.linspace(0, 1, n).astype(a.array.dtype) if n > 1 else np.zeros(1, a.array.dtype)
+    rank = len(np.broadcast_shapes(a.array.shape, b.array.shape))
+    axis = axis % (rank + 1)
+    a, b = (S.expand_dims(S.broadcast_to(v, np.broadcast_shapes(a.array.shape, b.array.shape)), axis=axis) for v in (a, b))
+    part = made(steps.reshape((-1,) + (1,) * (rank - axis)))
+    found = S.add(a, S.multiply(part, S.subtract(b, a)))
+    if n == 1:
+        return found
+    head = S.getitem(found, (slice(None),) * axis + (slice(0, n - 1),))
+    return S.concat([head, b], axis=axis)  # the last is the end itself
+
+
+@export("one_hot")
+def one_hot(
+    indices: Any,
+    depth: Any,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: int | None = None,
+    dtype: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """A one (or `on_value`) at each index along a new axis, zeros elsewhere; all zeros for an index out of range."""
+    index = convert(indices).array
+    if index.dtype.kind not in "iu":
+        raise invalid("OneHot", f"Value for attr 'TI' of {as_dtype(index.dtype).name} is not in the list of allowed values")
+    if dtype is None:
+        dtype = next((convert(v).dtype for v in (on_value, off_value) if v is not None), FLOAT)
+    wanted = numpy_dtype(dtype)
+    rank = index.ndim
+    axis = rank if axis is None or axis == -1 else axis
+    places = np.arange(int(depth)).reshape((-1,) + (1,) * (rank - axis))
+    hit = np.expand_dims(index, axis) == places
+    if on_value is None and off_value is None:
+        return made(hit.astype(wanted))
+    on, off = (convert(d if v is None else v, wanted, prefer=True) for v, d in ((on_value, 1), (off_value, 0)))
+    return S.where(made(hit), on, off)
+
+
+@export("sequence_mask")
+def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = np.bool_, name: str | None = None) -> Tensor:
+    """For each length, a row that is true as far as it reaches."""
+    raw = np.asarray(convert(lengths).array)
+    n = int(raw.max(initial=0)) if maxlen is None else int(maxlen)
+    return made((np.arange(n) < raw[..., None]).astype(numpy_dtype(dtype)))
+
+
+@export("meshgrid")
+def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
+    """Coordinates of a grid, one tensor for each axis; the first two are exchanged for indexing="xy"."""
+    indexing = kwargs.pop("indexing", "xy")
+    kwargs.pop("name", None)
+    if kwargs:
+        raise TypeError(f"'{next(iter(kwargs))}' is an invalid keyword argument for this function")
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"Argument `indexing` parameter must be either 'xy' or 'ij', got '{indexing}'")
+    xs = [S.reshape(x, (-1,)) for x in tensors_of(args)]
+    order = list(builtin_range(len(xs)))
+    if indexing == "xy" and len(xs) > 1:
+        order[0], order[1] = 1, 0
+    shape = [0] * len(xs)
+    for k, x in zip(order, xs, strict=True):
+        shape[k] = x.array.size
+    return [
+        S.broadcast_to(S.reshape(x, tuple(-1 if i == k else 1 for i in builtin_range(len(xs)))), tuple(shape))
+        for k, x in zip(order, xs, strict=True)
+    ]

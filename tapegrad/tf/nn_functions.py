@@ -1,0 +1,357 @@
+"""`tf.nn`: activations, losses, normalisation, embeddings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.core import tensor as core
+from tapegrad.tf.convert import cast, convert
+from tapegrad.tf.errors import invalid
+from tapegrad.tf.export import export, table
+from tapegrad.tf.gathering import gather
+from tapegrad.tf.operators import mismatch_in, pair, shape_text
+from tapegrad.tf.reducing import axes_of
+from tapegrad.tf.style import S, not_allowed
+from tapegrad.tf.tensor import Tensor, made
+
+
+def _floating(x: Any, name: str) -> Tensor:
+    x = convert(x)
+    if x.array.dtype.kind not in "fV":
+        raise not_allowed(name, x.array.dtype)
+    return x
+
+
+def _axis(axis: Any) -> int:
+    return -1 if axis is None else int(axis)
+
+
+@export("nn.softmax", "math.softmax")
+def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Tensor:
+    """exp(x) / sum(exp(x)) along an axis."""
+    return S.softmax(_floating(logits, "Softmax"), axis=_axis(axis))
+
+
+@export("nn.log_softmax", "math.log_softmax")
+def log_softmax(logits: Any, axis: Any = None, name: str | None = None) -> Tensor:
+    """The logarithm of softmax, without overflow."""
+    return S.log_softmax(_floating(logits, "LogSoftmax"), axis=_axis(axis))
+
+
+def _silu(x: Any, beta: Any) -> Tensor:
+    x = _floating(x, "Sigmoid")
+    return S.silu(x) if type(beta) in (int, float) and beta == 1 else S.multiply(x, S.sigmoid(S.multiply(x, beta)))
+
+
+def _crelu(x: Any, axis: int) -> Tensor:
+    x = _floating(x, "Relu")
+    return S.relu(S.concat([x, S.negative(x)], axis=axis))
+
+
+table(
+    """
+nn.relu | features, name=None | S.relu(features)
+nn.relu6 | features, name=None | S.relu6(features)
+nn.elu | features, name=None | S.elu(features)
+nn.selu | features, name=None | S.selu(_floating(features, "Selu"))
+nn.leaky_relu | features, alpha=0.2, name=None | S.leaky_relu(_floating(features, "LeakyRelu"), slope=float(alpha))
+nn.gelu | features, approximate=False, name=None | S.gelu(_floating(features, "Gelu"), approximate="tanh" if approximate else "none")
+nn.silu nn.swish | features, beta=1.0 | _silu(features, beta)
+nn.crelu | features, axis=-1, name=None | _crelu(features, axis)
+""",
+    S=S,
+    C=convert,
+    _crelu=_crelu,
+    _floating=_floating,
+    _silu=_silu,
+)
+
+
+# -- losses -------------------------------------------------------------------------------------------------
+@export("nn.softmax_cross_entropy_with_logits")
+def softmax_cross_entropy_with_logits(labels: Any, logits: Any, axis: int = -1, name: str | None = None) -> Tensor:
+    """-sum(labels * log(softmax(logits))) along an axis."""
+    x = _floating(logits, "SoftmaxCrossEntropyWithLogits")
+    p = cast(convert(labels), x.dtype)
+    return S.negative(S.sum(S.multiply(p, S.log_softmax(x, axis=axis)), axis=axis))
+
+
+@export("nn.sparse_softmax_cross_entropy_with_logits")
+def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None = None) -> Tensor:
+    """-log(softmax(logits)) at integer labels of the last axis."""
+    x, y = _floating(logits, "SparseSoftmaxCrossEntropyWithLogits"), convert(labels)
+    raw = np.asarray(y.array)
+    if raw.dtype.kind not in "iu":
+        raise invalid(
+            "SparseSoftmaxCrossEntropyWithLogits",
+            f"Value for attr 'Tlabels' of {y.dtype.name} is not in the list of allowed values: int32, int64",
+        )
+    if raw.shape != x.array.shape[:-1]:
+        raise ValueError(
+            "`labels.shape` must equal `logits.shape` except for the last dimension. Received: "
+            f"labels.shape={tuple(raw.shape)} and logits.shape={tuple(x.array.shape)}"
+        )
+    n = x.array.shape[-1]
+    if raw.size and (raw.min() < 0 or raw.max() >= n):
+        raise invalid(
+            None,
+            f"Received a label value of {raw.max() if raw.max() >= n else raw.min()} which is outside the valid range of [0, {n}).",
+        )
+    picked = S.take_along_axis(S.log_softmax(x, axis=-1), S.expand_dims(y, axis=-1), axis=-1)
+    return S.negative(S.squeeze(picked, (-1,)))
+
+
+@export("nn.sigmoid_cross_entropy_with_logits")
+def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Tensor:
+    """log(1 + exp(x)) - x z for logits x and labels z."""
+    x, z = pair(logits, labels)
+    mismatch_in("Mul", [x, z])
+    if x.array.shape != z.array.shape:
+        raise ValueError(f"`logits` and `labels` must have the same shape, received ({x.shape} vs {z.shape}).")
+    return _stable(x, z)
+
+
+def _stable(x: Tensor, z: Tensor) -> Tensor:
+    """softplus(x) - x z, which is the same and smooth at 0."""
+    return S.subtract(S.softplus(x), S.multiply(x, z))
+
+
+@export("nn.weighted_cross_entropy_with_logits")
+def weighted_cross_entropy_with_logits(labels: Any, logits: Any, pos_weight: Any, name: str | None = None) -> Tensor:
+    """The cross-entropy of sigmoids with positive examples weighted."""
+    x, z = pair(logits, labels)
+    q = convert(pos_weight, x.array.dtype, prefer=True)
+    weight = S.add(S.multiply(S.subtract(q, 1), z), 1)
+    return S.add(S.multiply(S.subtract(1, z), x), S.multiply(weight, S.softplus(S.negative(x))))
+
+
+@export("nn.l2_loss")
+def l2_loss(t: Any, name: str | None = None) -> Tensor:
+    """Half the sum of squares."""
+    return S.divide(S.sum(S.square(_floating(t, "L2Loss"))), 2)
+
+
+@export("nn.log_poisson_loss")
+def log_poisson_loss(targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None) -> Tensor:
+    """exp(c) - z c, and with `compute_full_loss` Stirling's approximation for z above 1."""
+    c, z = pair(log_input, targets)
+    loss = S.subtract(S.exp(c), S.multiply(z, c))
+    if compute_full_loss:
+        full = S.add(S.subtract(S.multiply(z, S.log(z)), z), S.multiply(0.5, S.log(S.multiply(2 * np.pi, z))))
+        small = S.logical_and(S.greater_equal(z, 0), S.less_equal(z, 1))
+        loss = S.add(loss, S.where(small, z.array.dtype.type(0), full))
+    return loss
+
+
+@export("nn.compute_average_loss")
+def compute_average_loss(per_example_loss: Any, sample_weight: Any = None, global_batch_size: Any = None) -> Tensor:
+    """The sum of losses divided by the size of the batch."""
+    x = convert(per_example_loss)
+    if not x.array.ndim:
+        raise ValueError("Argument `per_example_loss` is expected to be an array of losses and not a scalar.")
+    if sample_weight is not None:
+        x = S.multiply(x, convert(sample_weight, x.array.dtype, prefer=True))
+    n = x.array.shape[0] if global_batch_size is None else int(global_batch_size)
+    return S.divide(S.sum(x), x.array.dtype.type(n))
+
+
+@export("nn.scale_regularization_loss")
+def scale_regularization_loss(regularization_loss: Any) -> Tensor:
+    """The sum of losses; there is one replica."""
+    return S.sum(convert(regularization_loss))
+
+
+# -- normalisation --------------------------------------------------------------------------------------------
+@export("nn.moments")
+def moments(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+    """Mean and variance along axes."""
+    x = _floating(x, "Mean")
+    axis = axes_of(axes, x.array.ndim)
+    mean = S.mean(x, axis=axis, keepdims=True)
+    variance = S.mean(S.square(S.subtract(x, mean)), axis=axis, keepdims=bool(keepdims))
+    return (mean if keepdims else S.mean(x, axis=axis)), variance
+
+
+@export("nn.weighted_moments")
+def weighted_moments(x: Any, axes: Any, frequency_weights: Any, keepdims: bool = False, name: str | None = None) -> Any:
+    """Mean and variance along axes, of elements that count as often as their weights say."""
+    x = convert(x)
+    w = S.broadcast_to(convert(frequency_weights, x.array.dtype, prefer=True), x.array.shape)
+    axis = axes_of(axes, x.array.ndim)
+    total = S.sum(w, axis=axis, keepdims=True)
+    mean = S.divide(S.sum(S.multiply(w, x), axis=axis, keepdims=True), total)
+    variance = S.divide(S.sum(S.multiply(w, S.square(S.subtract(x, mean))), axis=axis, keepdims=True), total)
+    if keepdims:
+        return mean, variance
+    axes = axis if isinstance(axis, tuple) else tuple(range(x.array.ndim)) if axis is None else (axis,)
+    return S.squeeze(mean, axes), S.squeeze(variance, axes)
+
+
+@export("nn.batch_normalization")
+def batch_normalization(
+    x: Any, mean: Any, variance: Any, offset: Any, scale: Any, variance_epsilon: Any, name: str | None = None
+) -> Tensor:
+    """(x - mean) / sqrt(variance + epsilon), scaled and shifted."""
+    x = convert(x)
+    m, v = (convert(t, x.array.dtype, prefer=not isinstance(t, core.Tensor)) for t in (mean, variance))
+    factor = S.reciprocal(S.sqrt(S.add(v, variance_epsilon)))
+    if scale is not None:
+        factor = S.multiply(factor, scale)
+    shift = S.negative(S.multiply(m, factor)) if offset is None else S.subtract(offset, S.multiply(m, factor))
+    return S.add(S.multiply(x, factor), shift)
+
+
+@export("nn.local_response_normalization", "nn.lrn")
+def local_response_normalization(
+    input: Any, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5, name: str | None = None
+) -> Tensor:
+    """Each element divided by a power of the squares of its neighbours in other channels."""
+    x = convert(input)
+    square = S.square(x)
+    n, reach = x.array.shape[-1], int(depth_radius)
+    band = (np.abs(np.subtract.outer(np.arange(n), np.arange(n))) <= reach).astype(x.array.dtype)
+    total = S.matmul(square, made(band))
+    return S.multiply(x, S.pow(S.add(bias, S.multiply(alpha, total)), -beta))
+
+
+@export("nn.dropout")
+def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: Any = None, name: str | None = None) -> Tensor:
+    """Elements set to 0 with probability `rate`, and the others divided by 1 - rate."""
+    from tapegrad.tf.random_functions import uniform
+
+    return _dropped(x, rate, noise_shape, lambda shape, dtype: uniform(shape, dtype=dtype, seed=seed))
+
+
+@export("nn.experimental.stateless_dropout")
+def stateless_dropout(
+    x: Any, rate: Any, seed: Any, rng_alg: str = "auto_select", noise_shape: Any = None, name: str | None = None
+) -> Tensor:
+    """Dropout by a seed that says all."""
+    from tapegrad.tf.random_stateless import stateless_uniform
+
+    return _dropped(x, rate, noise_shape, lambda shape, dtype: stateless_uniform(shape, seed, dtype=dtype, alg=rng_alg))
+
+
+def _dropped(x: Any, rate: Any, noise_shape: Any, draw: Any) -> Tensor:
+    x = convert(x)
+    rate = float(rate)
+    if not 0 <= rate < 1:
+        raise ValueError(f"`rate` must be a scalar tensor or a float in the range [0, 1). Received: rate={rate}")
+    if x.array.dtype.kind not in "fV":
+        raise ValueError(f"`x.dtype` must be a floating point tensor as `x` will be scaled. Received: x.dtype={x.dtype}")
+    if rate == 0:
+        return S.positive(x)
+    shape = (
+        x.array.shape
+        if noise_shape is None
+        else tuple(n if k is None else int(k) for k, n in zip(noise_shape, x.array.shape, strict=True))
+    )
+    keep = np.asarray(draw(shape, np.float32).array) >= rate
+    return S.multiply(x, made((keep / (1 - rate)).astype(x.array.dtype)))
+
+
+# -- embeddings ------------------------------------------------------------------------------------------------
+@export("nn.embedding_lookup")
+def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | None = None) -> Tensor:
+    """The rows of a table at integer ids."""
+    if isinstance(params, list | tuple):
+        if len(params) != 1:
+            raise NotImplementedError("tf.nn.embedding_lookup: a table in several parts; concatenate them")
+        params = params[0]
+    rows = gather(params, ids)
+    if max_norm is None:
+        return rows
+    size = S.norm2(rows, axis=-1, keepdims=True)
+    limit = rows.array.dtype.type(max_norm)
+    return S.multiply(rows, S.divide(limit, S.maximum(size, limit)))
+
+
+@export("nn.bias_add")
+def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Tensor:
+    """A value with a bias for each channel added."""
+    x, b = pair(value, bias)
+    mismatch_in("BiasAdd", [x, b])
+    place = 1 if data_format and data_format.startswith("NC") else x.array.ndim - 1
+    if b.array.ndim != 1 or x.array.ndim < 2 or x.array.shape[place] != b.array.shape[0]:
+        raise invalid(
+            "BiasAdd",
+            f"Must provide as many biases as the last dimension of the input tensor: {shape_text(b.array)} vs. {shape_text(x.array)}",
+        )
+    if place != x.array.ndim - 1:
+        b = S.reshape(b, (-1,) + (1,) * (x.array.ndim - 2))
+    return S.add(x, b)
+
+
+@export("nn.normalize_moments")
+def normalize_moments(counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: str | None = None) -> Any:
+    """Mean and variance from sums."""
+    mean = S.divide(mean_ss, counts)
+    variance = S.subtract(S.divide(variance_ss, counts), S.square(mean))
+    return (mean if shift is None else S.add(mean, shift)), variance
+
+
+@export("nn.nce_loss")
+def nce_loss(
+    weights: Any,
+    biases: Any,
+    labels: Any,
+    inputs: Any,
+    num_sampled: int,
+    num_classes: int,
+    num_true: int = 1,
+    sampled_values: Any = None,
+    remove_accidental_hits: bool = False,
+    name: str = "nce_loss",
+) -> Tensor:
+    """The loss of noise-contrastive estimation (M. Gutmann, A. Hyvarinen, 2010), with noise classes drawn log-uniformly."""
+    logits, targets = _sampled_logits(
+        weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values, remove_accidental_hits
+    )
+    return S.sum(_stable(logits, targets), axis=1)
+
+
+@export("nn.sampled_softmax_loss")
+def sampled_softmax_loss(
+    weights: Any,
+    biases: Any,
+    labels: Any,
+    inputs: Any,
+    num_sampled: int,
+    num_classes: int,
+    num_true: int = 1,
+    sampled_values: Any = None,
+    remove_accidental_hits: bool = True,
+    seed: Any = None,
+    name: str = "sampled_softmax_loss",
+) -> Tensor:
+    """The cross-entropy of softmax over the true classes and some that are drawn (S. Jean et al., 2015)."""
+    logits, targets = _sampled_logits(
+        weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values, remove_accidental_hits
+    )
+    return softmax_cross_entropy_with_logits(targets, logits)
+
+
+def _sampled_logits(
+    weights: Any, biases: Any, labels: Any, inputs: Any, sampled: int, classes: int, true: int, values: Any, remove: bool
+) -> tuple[Tensor, Tensor]:
+    from tapegrad.tf.random_functions import log_uniform_candidate_sampler
+
+    x = convert(inputs)
+    ids = np.asarray(convert(labels).array).reshape(-1, true).astype(np.int64)
+    if values is None:
+        values = log_uniform_candidate_sampler(ids, true, sampled, True, classes)
+    drawn, p_true, p_drawn = values
+    noise = np.asarray(convert(drawn).array).astype(np.int64)
+    dtype = x.array.dtype
+    own = S.sum(S.multiply(S.expand_dims(x, axis=1), gather(weights, ids)), axis=-1)
+    own = S.subtract(S.add(own, gather(biases, ids)), S.log(cast(p_true, dtype)))
+    other = S.matmul(x, S.matrix_transpose(gather(weights, noise)))
+    other = S.subtract(S.add(other, gather(biases, noise)), S.log(cast(p_drawn, dtype)))
+    if remove:
+        hit = (ids[:, :, None] == noise).any(axis=1)
+        other = S.where(made(hit), dtype.type(-1e37 if dtype == np.float32 else -1e300), other)
+    logits = S.concat([own, other], axis=1)
+    share = np.concatenate([np.full(ids.shape, 1 / true), np.zeros((len(ids), len(noise)))], axis=1).astype(dtype)
+    return logits, made(share)

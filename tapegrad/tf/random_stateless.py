@@ -1,0 +1,137 @@
+"""Random numbers of which a seed of two integers says all; they are TensorFlow's, but for gamma, Poisson and binomial."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.tf import philox
+from tapegrad.tf.convert import convert
+from tapegrad.tf.dtypes import as_dtype, float32, int32, int64
+from tapegrad.tf.errors import invalid
+from tapegrad.tf.export import export
+from tapegrad.tf.random_functions import _floating, _moved, chosen, spread
+from tapegrad.tf.shapes import lengths
+from tapegrad.tf.tensor import Tensor, made
+
+
+def _state(seed: Any, alg: str) -> tuple[int, int]:
+    if alg not in ("auto_select", "philox", 1, 3) and getattr(alg, "value", None) not in (1, 3):
+        raise ValueError(f"alg={alg!r}: tapegrad has the algorithm 'philox'")
+    raw = np.asarray(convert(seed).array)
+    if raw.shape != (2,) or raw.dtype.kind not in "iu":
+        raise invalid(None, f"seed must have shape [2], not {list(raw.shape)}")
+    return philox.scrambled(raw.tolist())
+
+
+def _made(draw: Any, shape: Any, seed: Any, alg: str) -> Any:
+    size = lengths(shape)
+    return draw(*_state(seed, alg), int(np.prod(size, dtype=int))).reshape(size)
+
+
+@export("random.stateless_uniform")
+def stateless_uniform(
+    shape: Any,
+    seed: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = float32,
+    name: str | None = None,
+    alg: Any = "auto_select",
+) -> Tensor:
+    """Numbers evenly spread over [minval, maxval); for integers, over all of them if both are None."""
+    wanted = as_dtype(dtype)
+    if wanted.is_integer:
+        if (minval is None) != (maxval is None):
+            raise ValueError("For integer dtype, minval and maxval must be both `None` or both non-`None`.")
+        if minval is None:
+            raw = _made(philox.bits64 if wanted.size == 8 else philox.bits, shape, seed, alg).astype(wanted.numpy)
+        else:
+            if maxval is None or int(minval) >= int(maxval):
+                raise invalid(None, f"Need minval < maxval, got {minval} >= {maxval}")
+            raw = _made(lambda c, k, n: philox.integers(c, k, n, int(minval), int(maxval), wanted.numpy), shape, seed, alg)
+        return made(raw[()])
+    floating = _floating(dtype)
+    raw = _made(lambda c, k, n: philox.uniform(c, k, n, floating), shape, seed, alg)
+    return spread(raw, 0 if minval is None else minval, 1 if maxval is None else maxval, floating)
+
+
+@export("random.stateless_normal")
+def stateless_normal(
+    shape: Any,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = float32,
+    name: str | None = None,
+    alg: Any = "auto_select",
+) -> Tensor:
+    """Numbers of a normal distribution."""
+    wanted = _floating(dtype)
+    return _moved(_made(lambda c, k, n: philox.normal(c, k, n, wanted), shape, seed, alg), mean, stddev, wanted)
+
+
+@export("random.stateless_truncated_normal")
+def stateless_truncated_normal(
+    shape: Any,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = float32,
+    name: str | None = None,
+    alg: Any = "auto_select",
+) -> Tensor:
+    """Numbers of a normal distribution, drawn again where they are more than two standard deviations away."""
+    wanted = _floating(dtype)
+    return _moved(_made(lambda c, k, n: philox.truncated_normal(c, k, n, wanted), shape, seed, alg), mean, stddev, wanted)
+
+
+def _generator(seed: Any) -> np.random.Generator:
+    return np.random.default_rng([int(s) & (2**64 - 1) for s in np.asarray(convert(seed).array)])
+
+
+@export("random.stateless_categorical")
+def stateless_categorical(logits: Any, num_samples: Any, seed: Any, dtype: Any = int64, name: str | None = None) -> Tensor:
+    """Classes drawn for each row of logits."""
+    raw = np.asarray(convert(logits).array, np.float64)
+    return made(chosen(raw, int(num_samples), _generator(seed)).astype(as_dtype(dtype).numpy))
+
+
+@export("random.stateless_gamma")
+def stateless_gamma(shape: Any, seed: Any, alpha: Any, beta: Any = None, dtype: Any = float32, name: str | None = None) -> Tensor:
+    """Numbers of gamma distributions."""
+    wanted = _floating(dtype)
+    a, b = (np.asarray(convert(v, wanted, prefer=True).array, np.float64) for v in (alpha, 1.0 if beta is None else beta))
+    return made((_generator(seed).standard_gamma(a, size=lengths(shape)) / b).astype(wanted))
+
+
+@export("random.stateless_poisson")
+def stateless_poisson(shape: Any, seed: Any, lam: Any, dtype: Any = int32, name: str | None = None) -> Tensor:
+    """Numbers of Poisson distributions."""
+    rate = np.asarray(convert(lam).array, np.float64)
+    return made(_generator(seed).poisson(rate, size=lengths(shape)).astype(as_dtype(dtype).numpy))
+
+
+@export("random.stateless_binomial")
+def stateless_binomial(
+    shape: Any, seed: Any, counts: Any, probs: Any, output_dtype: Any = int32, name: str | None = None
+) -> Tensor:
+    """Numbers of binomial distributions."""
+    n, p = (np.asarray(convert(v).array) for v in (counts, probs))
+    return made(_generator(seed).binomial(n.astype(np.int64), p, size=lengths(shape)).astype(as_dtype(output_dtype).numpy))
+
+
+@export("random.split", "random.experimental.stateless_split")
+def split(seed: Any, num: int = 2, alg: Any = "auto_select") -> Tensor:
+    """Seeds made of a seed, a row for each."""
+    wanted = np.asarray(convert(seed).array).dtype
+    return stateless_uniform([num, 2], seed, minval=None, maxval=None, dtype=wanted, alg=alg)
+
+
+@export("random.fold_in", "random.experimental.stateless_fold_in")
+def fold_in(seed: Any, data: Any, alg: Any = "auto_select") -> Tensor:
+    """A seed made of a seed and an integer."""
+    x = convert(data)
+    first = stateless_uniform([], seed, minval=None, maxval=None, dtype=x.dtype, alg=alg)
+    return made(np.stack([first.array, x.array]))

@@ -1,0 +1,374 @@
+"""Reductions and scans along axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.core import tensor as core
+from tapegrad.tf.convert import cast, convert
+from tapegrad.tf.dtypes import int64, numpy_dtype
+from tapegrad.tf.errors import invalid
+from tapegrad.tf.export import export
+from tapegrad.tf.operators import pair
+from tapegrad.tf.style import S, not_allowed
+from tapegrad.tf.tensor import Tensor, made
+
+
+def axes_of(axis: Any, rank: int) -> Any:
+    """An axis, or several, as integers, checked; None for all."""
+    if axis is None:
+        return None
+    if isinstance(axis, core.Tensor | np.ndarray):
+        axis = np.asarray(axis).tolist()
+    found = tuple(int(a) for a in axis) if isinstance(axis, list | tuple | range) else int(axis)
+    for a in found if isinstance(found, tuple) else (found,):
+        if not -max(rank, 1) <= a < max(rank, 1):
+            raise invalid(None, f"Invalid reduction dimension ({a} for input with {rank} dimension(s)")
+    if not rank:
+        return None if found in (0, -1) else ()
+    return tuple(a % rank for a in found) if isinstance(found, tuple) else found
+
+
+def _input(x: Any, name: str, kinds: str) -> Tensor:
+    x = convert(x)
+    if x.array.dtype.kind not in kinds:
+        raise not_allowed(name, x.array.dtype)
+    return x
+
+
+def _count(x: Any, axis: Any) -> int:
+    if axis is None:
+        return int(x.array.size)
+    return int(np.prod([x.array.shape[a] for a in (axis if isinstance(axis, tuple) else (axis,))], dtype=int))
+
+
+@export("math.reduce_sum", "reduce_sum")
+def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+    """The sum along axes, or of all elements, in the dtype of the input."""
+    x = input_tensor if type(input_tensor) is Tensor else convert(input_tensor)
+    if axis is not None:
+        axis = axes_of(axis, len(x.array.shape))
+    dtype = x.array.dtype
+    if dtype.kind in "iub":
+        if dtype.kind == "b":
+            raise not_allowed("Sum", dtype)
+        return S.sum(x, axis=axis, dtype=dtype, keepdims=bool(keepdims))
+    return S.sum(x, axis=axis, keepdims=bool(keepdims))
+
+
+@export("math.reduce_mean", "reduce_mean")
+def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+    """The mean along axes, or of all elements; of integers an integer, rounded towards zero."""
+    x = input_tensor if type(input_tensor) is Tensor else convert(input_tensor)
+    if axis is not None:
+        axis = axes_of(axis, len(x.array.shape))
+    kind = x.array.dtype.kind
+    if kind in "iub":
+        if kind == "b":
+            raise not_allowed("Mean", x.array.dtype)
+        total = reduce_sum(x, axis, keepdims)
+        return made(np.trunc(np.asarray(total.array) / _count(x, axis)).astype(x.array.dtype)[()])
+    return S.mean(x, axis=axis, keepdims=bool(keepdims))
+
+
+def _extreme(x: Any, axis: Any, keepdims: Any, name: str) -> Tensor:
+    x = _input(x, name.capitalize(), "iufV")
+    axis = axes_of(axis, len(x.array.shape))
+    if not _count(x, axis):
+        dtype = x.array.dtype
+        worst = (
+            (-np.inf if name == "max" else np.inf)
+            if dtype.kind in "fV"
+            else getattr(np.iinfo(dtype), "min" if name == "max" else "max")
+        )
+        shape = np.sum(np.zeros(x.array.shape), axis=axis, keepdims=bool(keepdims)).shape
+        return S.full(shape, worst, dtype=dtype)
+    return getattr(S, name)(x, axis=axis, keepdims=bool(keepdims))
+
+
+@export("math.reduce_max", "reduce_max")
+def reduce_max(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+    """The largest element along axes; equal ones share the derivative."""
+    return _extreme(input_tensor, axis, keepdims, "max")
+
+
+@export("math.reduce_min", "reduce_min")
+def reduce_min(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+    """The smallest element along axes; equal ones share the derivative."""
+    return _extreme(input_tensor, axis, keepdims, "min")
+
+
+@export("math.reduce_prod", "reduce_prod")
+def reduce_prod(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+    """The product along axes."""
+    x = _input(input_tensor, "Prod", "iufcV")
+    return S.prod(x, axis=axes_of(axis, len(x.array.shape)), dtype=x.array.dtype, keepdims=bool(keepdims))
+
+
+@export("math.reduce_all", "reduce_all")
+def reduce_all(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+    """Whether all booleans along axes are true."""
+    x = _input(input_tensor, "All", "b")
+    return S.all(x, axis=axes_of(axis, len(x.array.shape)), keepdims=bool(keepdims))
+
+
+@export("math.reduce_any", "reduce_any")
+def reduce_any(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+    """Whether any boolean along axes is true."""
+    x = _input(input_tensor, "Any", "b")
+    return S.any(x, axis=axes_of(axis, len(x.array.shape)), keepdims=bool(keepdims))
+
+
+@export("math.reduce_logsumexp", "reduce_logsumexp")
+def reduce_logsumexp(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+    """log(sum(exp(x))) along axes, without overflow."""
+    x = _input(input_tensor, "Exp", "fcV")
+    return S.logsumexp(x, axis=axes_of(axis, len(x.array.shape)), keepdims=bool(keepdims))
+
+
+@export("math.reduce_variance")
+def reduce_variance(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+    """The variance along axes, divided by the number of elements."""
+    x = _statistics(input_tensor)
+    if x.array.dtype.kind == "c":
+        off = S.subtract(x, S.mean(x, axis=axes_of(axis, len(x.array.shape)), keepdims=True))
+        return reduce_mean(S.square(S.abs(off)), axis, keepdims)
+    return S.var(x, axis=axes_of(axis, len(x.array.shape)), keepdims=bool(keepdims))
+
+
+@export("math.reduce_std")
+def reduce_std(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+    """The standard deviation along axes, divided by the number of elements."""
+    x = _statistics(input_tensor)
+    if x.array.dtype.kind == "c":
+        return S.sqrt(reduce_variance(x, axis, keepdims))
+    return S.std(x, axis=axes_of(axis, len(x.array.shape)), keepdims=bool(keepdims))
+
+
+def _statistics(x: Any) -> Tensor:
+    x = convert(x)
+    if x.array.dtype.kind in "iub":
+        raise TypeError(f"Input must be either real or complex. Received integer type {x.dtype}.")
+    return x
+
+
+@export("math.reduce_euclidean_norm")
+def reduce_euclidean_norm(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+    """The square root of the sum of squares along axes."""
+    x = convert(input_tensor)
+    if x.array.dtype.kind in "iu":
+        found = np.sqrt(
+            np.sum(np.square(x.array.astype(np.float64)), axis=axes_of(axis, len(x.array.shape)), keepdims=bool(keepdims))
+        )
+        return made(np.asarray(found).astype(x.array.dtype)[()])
+    return S.norm2(x, axis=axes_of(axis, len(x.array.shape)), keepdims=bool(keepdims))
+
+
+@export("math.count_nonzero")
+def count_nonzero(
+    input: Any, axis: Any = None, keepdims: bool | None = None, dtype: Any = int64, name: str | None = None
+) -> Tensor:
+    """How many elements along axes are not zero."""
+    x = convert(input)
+    raw = x.array != b"" if x.array.dtype.kind == "O" else x.array
+    found = np.count_nonzero(raw, axis=axes_of(axis, len(x.array.shape)), keepdims=bool(keepdims))
+    return made(np.asarray(found).astype(numpy_dtype(dtype))[()])
+
+
+@export("math.zero_fraction", "nn.zero_fraction")
+def zero_fraction(value: Any, name: str | None = None) -> Tensor:
+    """The share of elements that are zero."""
+    raw = convert(value).array
+    return made(np.float32(1 - np.count_nonzero(raw) / raw.size) if raw.size else np.float32(np.nan))
+
+
+@export("math.argmax", "argmax")
+def argmax(input: Any, axis: Any = None, output_type: Any = int64, name: str | None = None) -> Tensor:
+    """The index of the largest element along an axis, the first of equal ones."""
+    return _arg(input, axis, output_type, S.argmax)
+
+
+@export("math.argmin", "argmin")
+def argmin(input: Any, axis: Any = None, output_type: Any = int64, name: str | None = None) -> Tensor:
+    """The index of the smallest element along an axis, the first of equal ones."""
+    return _arg(input, axis, output_type, S.argmin)
+
+
+def _arg(x: Any, axis: Any, output_type: Any, op: Any) -> Tensor:
+    x = convert(x)
+    axis = 0 if axis is None else int(axis)
+    rank = len(x.array.shape)
+    if not -rank <= axis < rank:
+        raise invalid("ArgMax", f"Expected dimension in the range [{-rank}, {rank}), but got {axis}")
+    found = op(x, axis=axis)
+    wanted = numpy_dtype(output_type)
+    return found if found.array.dtype == wanted else cast(found, output_type)
+
+
+def _axis(axis: Any, rank: int, name: str) -> int:
+    axis = int(axis)
+    if not -rank <= axis < rank:
+        raise invalid(None, f"{name}: Expected scan axis in the range [{-rank}, {rank}), but got {axis}")
+    return axis % rank
+
+
+def _scanned(x: Any, axis: Any, exclusive: bool, reverse: bool, op: Any, name: str) -> Tensor:
+    x = _input(x, name, "iufcV")
+    axis = _axis(axis, len(x.array.shape), name)
+    n = x.array.shape[axis]
+    y = S.flip(x, axis=axis) if reverse else x
+    y = op(y, axis=axis, dtype=x.array.dtype, include_initial=bool(exclusive))
+    if exclusive:
+        y = S.getitem(y, (slice(None),) * axis + (slice(0, n),))
+    return S.flip(y, axis=axis) if reverse else y
+
+
+@export("math.cumsum", "cumsum")
+def cumsum(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
+    """Sums of the elements up to each, without itself if `exclusive`, from the other end if `reverse`."""
+    return _scanned(x, axis, exclusive, reverse, S.cumulative_sum, "Cumsum")
+
+
+@export("math.cumprod")
+def cumprod(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
+    """Products of the elements up to each, without itself if `exclusive`, from the other end if `reverse`."""
+    return _scanned(x, axis, exclusive, reverse, S.cumulative_prod, "Cumprod")
+
+
+@export("math.cumulative_logsumexp")
+def cumulative_logsumexp(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """log(sum(exp(x))) of the elements up to each, without overflow: log2(n) steps that double the reach."""
+    x = _input(x, "CumulativeLogsumexp", "fV")
+    axis = _axis(axis, len(x.array.shape), "CumulativeLogsumexp")
+    y = S.flip(x, axis=axis) if reverse else x
+    n = x.array.shape[axis]
+    before = (slice(None),) * axis
+    shape = list(x.array.shape)
+
+    def shifted(y: Any, by: int) -> Any:
+        shape[axis] = min(by, n)
+        nothing = S.full(tuple(shape), -np.inf, dtype=x.array.dtype)
+        return S.concat([nothing, S.getitem(y, (*before, slice(0, n - min(by, n))))], axis=axis)
+
+    if exclusive:
+        y = shifted(y, 1)
+    reach = 1
+    while reach < n:
+        y = S.logaddexp(y, shifted(y, reach))
+        reach *= 2
+    return S.flip(y, axis=axis) if reverse else y
+
+
+@export("math.top_k", "nn.top_k")
+def top_k(input: Any, k: Any = 1, sorted: bool = True, index_type: Any = np.int32, name: str | None = None) -> Any:
+    """The k largest elements of the last axis and their indices, the first of equal ones first."""
+    x = convert(input)
+    k = int(k)
+    if not x.array.shape or k > x.array.shape[-1]:
+        raise invalid("TopKV2", f"input must have at least k columns. Had {x.shape}, needed {k}")
+    order = S.getitem(S.argsort(x, axis=-1, descending=True), (..., slice(0, k)))
+    return TopK(S.take_along_axis(x, order, axis=-1), cast(order, index_type))
+
+
+@export("math.in_top_k", "nn.in_top_k")
+def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) -> Tensor:
+    """Whether the prediction for each target is among the k largest of its row."""
+    scores, rows = np.asarray(convert(predictions).array), np.asarray(convert(targets).array)
+    own = np.take_along_axis(scores, rows[:, None].astype(np.int64), axis=1)
+    return made((np.sum(scores > own, axis=1) < int(k)) & np.isfinite(own[:, 0]))
+
+
+@export("sort")
+def sort(values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None) -> Tensor:
+    """The elements along an axis in order."""
+    return S.sort(convert(values), axis=int(axis), descending=_descending(direction))
+
+
+@export("argsort")
+def argsort(values: Any, axis: Any = -1, direction: str = "ASCENDING", stable: bool = False, name: str | None = None) -> Tensor:
+    """The indices that put the elements along an axis in order."""
+    return cast(S.argsort(convert(values), axis=int(axis), descending=_descending(direction)), np.int32)
+
+
+def _descending(direction: str) -> bool:
+    if direction not in ("ASCENDING", "DESCENDING"):
+        raise ValueError(f"Argument `direction` should be one of ASCENDING or DESCENDING. Received: direction={direction}")
+    return direction == "DESCENDING"
+
+
+@export("searchsorted")
+def searchsorted(
+    sorted_sequence: Any, values: Any, side: str = "left", out_type: Any = np.int32, name: str | None = None
+) -> Tensor:
+    """Where values would go in sorted rows."""
+    a, b = pair(sorted_sequence, values)
+    rows, wanted = np.asarray(a.array), np.asarray(b.array)
+    flat, found = rows.reshape(-1, rows.shape[-1]), wanted.reshape(-1, wanted.shape[-1])
+    made_rows = [np.searchsorted(r, v, side=side) for r, v in zip(flat, found, strict=True)]  # type: ignore[call-overload]
+    return made(np.reshape(made_rows, wanted.shape).astype(numpy_dtype(out_type)))
+
+
+@export("math.bincount")
+def bincount(
+    arr: Any,
+    weights: Any = None,
+    minlength: Any = None,
+    maxlength: Any = None,
+    dtype: Any = np.int32,
+    name: str | None = None,
+    axis: Any = None,
+    binary_output: bool = False,
+) -> Tensor:
+    """How often each integer occurs, or the sum of its weights."""
+    if axis is not None or binary_output:
+        raise NotImplementedError("tf.math.bincount(axis=..., binary_output=...): tapegrad counts all elements together")
+    raw = np.asarray(convert(arr).array).ravel()
+    n = max(int(raw.max()) + 1 if raw.size else 0, int(minlength or 0))
+    if maxlength is not None:
+        n = min(n, int(maxlength))
+    keep = raw < n
+    if weights is not None:
+        w = S.reshape(convert(weights), (-1,))
+        return S.take_add(S.getitem(w, keep), made(raw[keep]), shape=(n,), axis=0)
+    return made(np.bincount(raw[keep], minlength=n).astype(numpy_dtype(dtype)))
+
+
+@export("math.confusion_matrix")
+def confusion_matrix(
+    labels: Any, predictions: Any, num_classes: Any = None, weights: Any = None, dtype: Any = np.int32, name: str | None = None
+) -> Tensor:
+    """How often each class (row) was predicted as each class (column)."""
+    a, b = (np.asarray(convert(x).array).ravel() for x in (labels, predictions))
+    n = int(num_classes) if num_classes is not None else int(max(a.max(initial=-1), b.max(initial=-1))) + 1
+    if a.size and (min(a.min(), b.min()) < 0 or max(a.max(), b.max()) >= n):
+        raise invalid(None, f"`labels` and `predictions` must be in [0, {n})")
+    found = np.zeros((n, n), numpy_dtype(dtype))
+    np.add.at(found, (a, b), 1 if weights is None else np.asarray(convert(weights).array).astype(found.dtype))
+    return made(found)
+
+
+class TopK(tuple[Tensor, Tensor]):
+    """Values and indices."""
+
+    __slots__ = ()
+    _fields = ("values", "indices")
+
+    def __new__(cls, values: Any, indices: Any) -> TopK:
+        return tuple.__new__(cls, (values, indices))
+
+    @property
+    def values(self) -> Tensor:
+        """The elements."""
+        return self[0]
+
+    @property
+    def indices(self) -> Tensor:
+        """Where they were."""
+        return self[1]
+
+    def __repr__(self) -> str:
+        return f"TopKV2(values={self[0]!r}, indices={self[1]!r})"

@@ -1,0 +1,352 @@
+"""What is left: printing, devices, configuration, checks, Fourier transforms, derivatives by differences."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad.core import tensor as core
+from tapegrad.tf import nest
+from tapegrad.tf.convert import cast, convert
+from tapegrad.tf.export import export, table
+from tapegrad.tf.style import S
+from tapegrad.tf.tensor import Tensor
+
+
+# -- printing ---------------------------------------------------------------------------------------------
+@export("print")
+def print_(*inputs: Any, **kwargs: Any) -> None:
+    """Print values as TensorFlow does: no commas, and only the first and last `summarize` elements of each axis."""
+    stream = kwargs.pop("output_stream", None)
+    summarize = kwargs.pop("summarize", 3)
+    sep, end = kwargs.pop("sep", " "), kwargs.pop("end", "\n")
+    kwargs.pop("name", None)
+    if kwargs:
+        raise ValueError(f"Unrecognized keyword arguments for tf.print: {kwargs}")
+    text = sep.join(_printed(x, summarize) for x in inputs) + end
+    if isinstance(stream, str) and stream.startswith("file://"):
+        with open(stream.removeprefix("file://"), "a", encoding="utf-8") as f:
+            f.write(text)
+        return
+    out = sys.stderr if stream is None else stream
+    if isinstance(out, str):
+        out = {"stdout": sys.stdout, "stderr": sys.stderr}[out]
+    out.write(text)
+
+
+def _printed(x: Any, summarize: int | None) -> str:
+    if isinstance(x, core.Tensor) or hasattr(type(x), "__tapegrad_tensor__"):
+        return formatted(convert(x).numpy(), summarize)
+    if isinstance(x, np.ndarray):
+        return formatted(x, summarize)
+    if isinstance(x, dict):
+        return "{" + ", ".join(f"{k!r}: {_printed(v, summarize)}" for k, v in x.items()) + "}"
+    if isinstance(x, list | tuple):
+        inner = ", ".join(_printed(v, summarize) for v in x)
+        return f"[{inner}]" if isinstance(x, list) else f"({inner})"
+    return str(x)
+
+
+def formatted(x: Any, summarize: int | None) -> str:
+    """An array as TensorFlow prints it."""
+    if isinstance(x, bytes):
+        return x.decode(errors="replace")
+    if not getattr(x, "shape", ()):
+        return _number(x)
+    return _block(x, summarize, 1)
+
+
+def _number(v: Any) -> str:
+    if isinstance(v, bool | np.bool_):
+        return "1" if v else "0"
+    if isinstance(v, bytes):
+        return '"' + v.decode(errors="replace") + '"'
+    if isinstance(v, float | np.floating) or (getattr(v, "dtype", None) is not None and v.dtype.kind == "V"):
+        return _general(v)
+    if isinstance(v, complex | np.complexfloating):
+        return f"({_general(v.real)},{_general(v.imag)})"
+    return str(v)
+
+
+def _general(v: Any) -> str:
+    if np.isnan(v):
+        return "nan"
+    if np.isinf(v):
+        return "inf" if v > 0 else "-inf"
+    found = f"{float(v):.{9 if getattr(v, 'dtype', None) == np.float32 else 17}g}"
+    shortest = repr(v.item() if getattr(v, "dtype", None) != np.float32 else float(str(v))) if hasattr(v, "item") else repr(v)
+    number = float(shortest)
+    if number == int(number) and abs(number) < 1e16:
+        return str(int(number)) if abs(number) < 1e15 or "e" not in shortest else found
+    return shortest
+
+
+def _block(x: Any, summarize: int | None, depth: int) -> str:
+    n = len(x)
+    every = summarize is None or summarize < 0 or n <= 2 * summarize
+    show = _number if x.ndim == 1 else lambda row: _block(row, summarize, depth + 1)
+    if every:
+        parts = [show(v) for v in x]
+    else:
+        assert summarize is not None
+        parts = [show(v) for v in x[:summarize]] + ["..."] + [show(v) for v in x[n - summarize :]]
+    return "[" + (" " if x.ndim == 1 else "\n" + " " * depth).join(parts) + "]"
+
+
+# -- devices and configuration -----------------------------------------------------------------------------
+class PhysicalDevice(NamedTuple):
+    """A device of this machine."""
+
+    name: str
+    device_type: str
+
+
+class LogicalDevice(NamedTuple):
+    """A device as a program sees it."""
+
+    name: str
+    device_type: str
+
+
+@export("device")
+class device:
+    """A context of a device; NumPy's kernels run on the CPU whatever it says."""
+
+    def __init__(self, device_name: Any) -> None:
+        self._name = device_name
+
+    def __enter__(self) -> device:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        return None
+
+
+@export("config.list_physical_devices", "config.experimental.list_physical_devices")
+def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
+    """The CPU: NumPy's kernels use no other device."""
+    return [PhysicalDevice("/physical_device:CPU:0", "CPU")] if device_type in (None, "CPU") else []
+
+
+@export("config.list_logical_devices", "config.experimental.list_logical_devices")
+def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
+    """The CPU."""
+    return [LogicalDevice("/device:CPU:0", "CPU")] if device_type in (None, "CPU") else []
+
+
+@export("config.get_visible_devices", "config.experimental.get_visible_devices")
+def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
+    """The CPU."""
+    return list_physical_devices(device_type)
+
+
+@export("config.set_visible_devices", "config.experimental.set_visible_devices")
+def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
+    """Accepted: there is the CPU alone."""
+
+
+@export("config.experimental.set_memory_growth")
+def set_memory_growth(device: Any, enable: bool) -> None:
+    """Accepted: memory is taken as it is needed."""
+
+
+@export("config.experimental.get_memory_growth")
+def get_memory_growth(device: Any) -> bool:
+    """True."""
+    return True
+
+
+@export("config.experimental.get_memory_info")
+def get_memory_info(device: Any) -> dict[str, int]:
+    """Raises ValueError: nobody counts the memory of the CPU."""
+    raise ValueError(f"get_memory_info({device!r}): no memory of this device is counted")
+
+
+@export("config.set_logical_device_configuration", "config.experimental.set_virtual_device_configuration")
+def set_logical_device_configuration(device: Any, logical_devices: Any) -> None:
+    """Accepted: a device is not divided."""
+
+
+@export("config.LogicalDeviceConfiguration", "config.experimental.VirtualDeviceConfiguration")
+class LogicalDeviceConfiguration:
+    """How a device would be divided."""
+
+    def __init__(
+        self, memory_limit: Any = None, experimental_priority: Any = None, experimental_device_ordinal: Any = None
+    ) -> None:
+        self.memory_limit = memory_limit
+
+
+@export("config.set_soft_device_placement")
+def set_soft_device_placement(enabled: bool) -> None:
+    """Accepted."""
+
+
+@export("config.get_soft_device_placement")
+def get_soft_device_placement() -> bool:
+    """True."""
+    return True
+
+
+@export("config.experimental.enable_op_determinism")
+def enable_op_determinism() -> None:
+    """Accepted: NumPy's kernels give the same numbers each time."""
+
+
+@export("config.experimental.enable_tensor_float_32_execution")
+def enable_tensor_float_32_execution(enabled: bool) -> None:
+    """Accepted: there is none."""
+
+
+@export("config.optimizer.set_jit")
+def set_jit(enabled: Any) -> None:
+    """Accepted: nothing is compiled."""
+
+
+@export("config.optimizer.set_experimental_options")
+def set_experimental_options(options: Any) -> None:
+    """Accepted: there is no graph to optimise."""
+
+
+@export("config.threading.set_intra_op_parallelism_threads", "config.threading.set_inter_op_parallelism_threads")
+def set_threads(num_threads: int) -> None:
+    """Accepted: NumPy's libraries choose their threads by environment variables."""
+
+
+@export("test.is_built_with_cuda", "test.is_gpu_available", "test.is_built_with_gpu_support", "test.is_built_with_rocm")
+def no(*args: Any, **kwargs: Any) -> bool:
+    """False: there are NumPy's kernels alone."""
+    return False
+
+
+@export("test.gpu_device_name")
+def gpu_device_name() -> str:
+    """Empty: there is no GPU."""
+    return ""
+
+
+@export("debugging.set_log_device_placement", "debugging.enable_check_numerics", "debugging.disable_check_numerics")
+def accepted(*args: Any, **kwargs: Any) -> None:
+    """Accepted, without effect."""
+
+
+@export("get_logger")
+def get_logger() -> Any:
+    """The logger to which warnings go."""
+    import logging
+
+    return logging.getLogger("tapegrad")
+
+
+@export("sysconfig.get_build_info")
+def get_build_info() -> dict[str, Any]:
+    """What kernels there are."""
+    return {"is_cuda_build": False, "is_rocm_build": False, "is_tensorrt_build": False}
+
+
+# -- Fourier transforms -------------------------------------------------------------------------------------
+def _complex(x: Any) -> Tensor:
+    x = convert(x)
+    if x.array.dtype.kind != "c":
+        from tapegrad.tf.style import not_allowed
+
+        raise not_allowed("FFT", x.array.dtype)
+    return x
+
+
+def _axes(rank: int) -> tuple[int, ...]:
+    return tuple(range(-rank, 0))
+
+
+def _lengths(fft_length: Any) -> Any:
+    return None if fft_length is None else tuple(int(n) for n in np.atleast_1d(np.asarray(fft_length)))
+
+
+def _real(x: Any, fft_length: Any, rank: int) -> Tensor:
+    return S.rfftn(convert(x), s=_lengths(fft_length), axes=_axes(rank))
+
+
+def _unreal(x: Any, fft_length: Any, rank: int) -> Tensor:
+    return S.irfftn(_complex(x), s=_lengths(fft_length), axes=_axes(rank))
+
+
+table(
+    """
+signal.fft | input, name=None | S.fft(_complex(input))
+signal.ifft | input, name=None | S.ifft(_complex(input))
+signal.fft2d | input, name=None | S.fftn(_complex(input), axes=_axes(2))
+signal.ifft2d | input, name=None | S.ifftn(_complex(input), axes=_axes(2))
+signal.fft3d | input, name=None | S.fftn(_complex(input), axes=_axes(3))
+signal.ifft3d | input, name=None | S.ifftn(_complex(input), axes=_axes(3))
+signal.rfft | input_tensor, fft_length=None, name=None | _real(input_tensor, fft_length, 1)
+signal.rfft2d | input_tensor, fft_length=None, name=None | _real(input_tensor, fft_length, 2)
+signal.rfft3d | input_tensor, fft_length=None, name=None | _real(input_tensor, fft_length, 3)
+signal.irfft | input_tensor, fft_length=None, name=None | _unreal(input_tensor, fft_length, 1)
+signal.irfft2d | input_tensor, fft_length=None, name=None | _unreal(input_tensor, fft_length, 2)
+signal.irfft3d | input_tensor, fft_length=None, name=None | _unreal(input_tensor, fft_length, 3)
+signal.fftshift | x, axes=None, name=None | S.fftshift(C(x), axes=axes)
+signal.ifftshift | x, axes=None, name=None | S.ifftshift(C(x), axes=axes)
+""",
+    S=S,
+    C=convert,
+    _axes=_axes,
+    _complex=_complex,
+    _real=_real,
+    _unreal=_unreal,
+)
+
+
+@export("test.compute_gradient")
+def compute_gradient(f: Any, x: Any, delta: float | None = None) -> Any:
+    """The Jacobians of a function of several tensors, by tapes and by differences: two lists of matrices."""
+    from tapegrad.tf.tape import GradientTape
+
+    xs = [convert(v) for v in x]
+    theory, numeric = [], []
+    for k, v in enumerate(xs):
+        with GradientTape() as tape:
+            tape.watch(v)
+            y = f(*xs)
+        jac = tape.jacobian(y, v)
+        size, count = int(y.array.size), int(v.array.size)
+        theory.append(np.zeros((size, count)) if jac is None else np.reshape(jac.numpy(), (size, count)))
+        step = delta or 1.0 / 1024
+        found = np.zeros((size, count), y.array.dtype)
+        for i in range(count):
+            sides = []
+            for sign in (1, -1):
+                moved = np.array(v.array, copy=True).reshape(-1)
+                moved[i] += sign * step
+                args = [*xs[:k], convert(moved.reshape(v.array.shape)), *xs[k + 1 :]]
+                sides.append(np.asarray(f(*args).numpy()).reshape(-1))
+            found[:, i] = (sides[0] - sides[1]) / (2 * step)
+        numeric.append(found)
+    return theory, numeric
+
+
+@export("nest.map_structure_up_to")
+def map_structure_up_to(shallow_structure: Any, func: Any, *structures: Any) -> Any:
+    """The function on what stands in the place of the leaves of a shallower structure."""
+
+    def part(shallow: Any, *deep: Any) -> Any:
+        if not nest.is_nested(shallow):
+            return func(*deep)
+        if isinstance(shallow, dict):
+            return {k: part(v, *(d[k] for d in deep)) for k, v in shallow.items()}
+        return type(shallow)([part(v, *(d[i] for d in deep)) for i, v in enumerate(shallow)])
+
+    return part(shallow_structure, *structures)
+
+
+@export("histogram_fixed_width")
+def histogram_fixed_width(
+    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = np.int32, name: str | None = None
+) -> Tensor:
+    """How many values lie in each of equal bins; those outside count in the outermost."""
+    x = np.asarray(convert(values).array, np.float64).ravel()
+    low, high = (float(v) for v in value_range)
+    n = int(nbins)
+    place = np.clip(np.floor((x - low) / (high - low) * n), 0, n - 1).astype(np.int64)
+    return cast(convert(np.bincount(place, minlength=n)), dtype)
