@@ -4,11 +4,12 @@ Names, signatures, defaults and errors are PyTorch's; the tensors are tapegrad's
 under any tape.  What is not here raises an AttributeError that says so.
 """
 
-from tapegrad.torch import _members
+from tapegrad.torch import _members, autograd
 from tapegrad.torch._construct import as_tensor, from_numpy, tensor
 from tapegrad.torch._devices import device
 from tapegrad.torch._dtypes import dtype, finfo, get_default_dtype, iinfo, set_default_dtype
 from tapegrad.torch._dtypes import NAMES as _DTYPES
+from tapegrad.torch._legacy import TYPES as _TYPES
 from tapegrad.torch._modes import (
     enable_grad,
     inference_mode,
@@ -22,4 +23,35 @@ from tapegrad.torch._size import Size
 from tapegrad.torch._tensor import Tensor
 from tapegrad.torch._text import set_printoptions
 
+from tapegrad.torch.amp.autocast_mode import (
+    autocast,
+    get_autocast_cpu_dtype,
+    get_autocast_dtype,
+    get_autocast_gpu_dtype,
+    is_autocast_cache_enabled,
+    is_autocast_enabled,
+    set_autocast_dtype,
+    set_autocast_enabled,
+)
+from tapegrad.torch.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
+
 globals().update(_DTYPES)
+globals().update(_TYPES)
+
+
+def __getattr__(name):  # type: ignore[no-untyped-def]
+    """A module that is imported when it is first asked for."""
+    from importlib import import_module, util
+
+    if not name.startswith("_") and util.find_spec(f"tapegrad.torch.{name}") is not None:
+        return import_module(f"tapegrad.torch.{name}")
+    from tapegrad.torch._missing import refuse
+
+    return refuse("torch", name, globals())
+
+
+# -- functions and methods from tables, and what else is around tensors ------------------------------------------
+from tapegrad.torch import _functions, _info
+
+globals().update(_functions.install())
+globals().update({name: getattr(_info, name) for name in _info.NAMES})

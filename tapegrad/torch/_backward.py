@@ -13,6 +13,7 @@ from tapegrad.core.tensor import Tensor as Core
 from tapegrad.core.tensor import linked
 from tapegrad.errors import TapegradError
 from tapegrad.kernels.batched import Batched
+from tapegrad.registry.batching import inside, new_level
 from tapegrad.registry.rules import Variant
 from tapegrad.registry.space import F, space_of_type
 from tapegrad.torch import _watching
@@ -139,9 +140,19 @@ def _given(y: Any, g: Any, i: int, batch: Any, recorded: bool) -> Any:
     return linked(raw, node) if recorded else raw
 
 
+class _ToInputs(threading.local):
+    """Whether the sweep under way is one to inputs that were named, not to all leaves."""
+
+    on = False
+
+
+TO_INPUTS = _ToInputs()
+
+
 # -- sweeps ------------------------------------------------------------------------------------------
 def _sweep(seeds: Any, sources: Any, create_graph: bool, keep: bool) -> Any:
     was = switch(create_graph)
+    named, TO_INPUTS.on = TO_INPUTS.on, sources is not None
     try:
         with np.errstate(all="ignore"):
             return backward(
@@ -157,6 +168,7 @@ def _sweep(seeds: Any, sources: Any, create_graph: bool, keep: bool) -> Any:
     except TapegradError as error:
         raise translated(error) from error
     finally:
+        TO_INPUTS.on = named
         switch(was)
 
 
@@ -305,18 +317,17 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     batch: Any = None
     if is_grads_batched:
-        from tapegrad.registry.batching import new_level
-
         size = next(g.array.shape[0] for g in gs if g is not None)
         if size == 1:
             return _of_one(ys, xs, gs, keep, create_graph, allow_unused, materialize_grads)
-        batch = new_level(size)
+        batch = new_level(size, randomness="same")
     seeds = _roots(ys, gs, batch, create_graph)
     sources = [_source(x) for x in xs]
     _watching.begin()
     ok = False
     try:
-        found = _sweep(seeds, sources, create_graph, keep)
+        with inside(*([] if batch is None else [batch])):
+            found = _sweep(seeds, sources, create_graph, keep)
         results = _results(xs, sources, found, create_graph, allow_unused, materialize_grads, batch)
         ok = True
     finally:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tapegrad.core.recorder import group
 from tapegrad.core.tensor import Tensor as Core
+from tapegrad.kernels.batched import Batched
 from tapegrad.torch import _graph, _indexing, _inplace, _shapes, _watching
 from tapegrad.torch._construct import track
 from tapegrad.torch._devices import CPU
@@ -17,10 +18,11 @@ from tapegrad.torch._exposed import handed_out
 from tapegrad.torch._modes import INFERENCE
 from tapegrad.torch._recorder import IMPLICIT, is_leaf_node, own
 from tapegrad.torch._storage import Storage
-from tapegrad.torch._tensor import STYLE, Tensor, auto_of, wrap
+from tapegrad.torch._tensor import STYLE, Tensor, adopt, auto_of, wrap
 from tapegrad.torch._text import text
 from tapegrad.torch._views import alias, give_memory, store_of, take, view_of
 from tapegrad.torch.autograd import _of_tensor
+from tapegrad.tree import flatten
 
 _OPERANDS = (Core, int, float, complex, bool, np.number, np.bool_, np.ndarray)
 
@@ -88,7 +90,7 @@ def contains(self: Any, element: Any) -> bool:
 def only(x: Any) -> Any:
     """The one element, as a number of NumPy's."""
     raw, _ = x.read()
-    if getattr(raw, "bare", None) is None and type(raw) is not np.ndarray and not isinstance(raw, np.generic):
+    if type(raw) is Batched:
         raise RuntimeError(
             "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please "
             "try to rewrite what you're doing with other operations."
@@ -108,7 +110,7 @@ def item(self: Any) -> Any:
 def truth(self: Any) -> bool:
     """Whether the one element is not zero."""
     raw, _ = self.read()
-    if getattr(raw, "bare", None) is None and type(raw) is not np.ndarray and not isinstance(raw, np.generic):
+    if type(raw) is Batched:
         raise RuntimeError(
             "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
             "please shout over at https://github.com/pytorch/functorch/issues/257 ."
@@ -131,6 +133,24 @@ def numpy(self: Any, *, force: bool = False) -> Any:
 def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
     found = numpy(self)
     return np.array(found, dtype=dtype, copy=copy) if dtype is not None or copy else found
+
+
+def _array_ufunc(self: Any, ufunc: Any, method: str, /, *inputs: Any, **words: Any) -> Any:
+    """A function of NumPy's on tensors gives a tensor, and is recorded."""
+    from tapegrad import protocols
+
+    return adopt(protocols.array_ufunc(self, ufunc, method, *inputs, **words))
+
+
+def _array_function(self: Any, function: Any, types: Any, args: Any, words: Any) -> Any:
+    """The same for what is no ufunc, if a tensor requires a gradient; otherwise NumPy computes it, and gives an array."""
+    from tapegrad import protocols
+
+    leaves, rebuild = flatten((args, words))
+    if any(isinstance(x, Core) and own(x.node) is not None for x in leaves):
+        return adopt(protocols.array_function(self, function, types, args, words))
+    args, words = rebuild([np.asarray(x.read()[0]) if isinstance(x, Core) else x for x in leaves])
+    return function(*args, **words)
 
 
 def tolist(self: Any) -> Any:
@@ -424,6 +444,8 @@ def install() -> None:
         "__index__": _index,
         "__array__": _array,
         "__array_priority__": 1000,
+        "__array_ufunc__": _array_ufunc,
+        "__array_function__": _array_function,
         "__deepcopy__": _deepcopy,
         "__reduce_ex__": lambda self, _: _reduced(self),
         "__repr__": text,

@@ -35,13 +35,14 @@ def active() -> tuple[Any, Any] | None:
 def pack(hook: Any, t: Any) -> Any:
     """What a hook makes of a tensor that is to be saved; nothing of that is recorded, and no hook sees it."""
     from tapegrad.torch._recorder import switch
+    from tapegrad.torch._views import store_of
 
     held, LOCAL.stack = LOCAL.stack, []
     was = switch(False)
     try:
-        version = t._version if isinstance(t, Core) else 0
+        version = store_of(t).version if isinstance(t, Core) else 0
         found = hook(t)
-        if t._version != version:
+        if store_of(t).version != version:
             raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can "
                                "not be modified by in-place operations as this can lead to unexpected side-effects. Please open an "
                                "issue if you need to perform in-place operations on the input to a pack hook.")  # fmt: skip

@@ -79,9 +79,9 @@ def _leaf(what: str, f: Any, argnums: Any, x: Any) -> Any:
             f"{type(x).__name__} {x!r:.60}; give it as another argument"
         )
     made = asarray(x)
-    if not is_inexact(made.dtype):
+    if not is_inexact(made.array.dtype):
         raise DTypeError(
-            f"{what}({named(f)}, argnums={argnums!r}): expected floating arguments, got {made.dtype}; integers have no "
+            f"{what}({named(f)}, argnums={argnums!r}): expected floating arguments, got {made.array.dtype}; integers have no "
             "derivative, so write tapegrad.astype(x, tapegrad.float32), or a float such as 3.0"
         )
     return anew(made)
@@ -140,11 +140,11 @@ def scalar(what: str, f: Any, y: Any) -> Tensor:
             f"{what}({named(f)}): expected {named(f)} to return a 0-d tensor, got shape {y.shape}; take tapegrad.sum or "
             "tapegrad.mean of it, or use tapegrad.jacobian or tapegrad.vjp"
         )
-    if not is_inexact(y.dtype):
-        raise DTypeError(f"{what}({named(f)}): expected {named(f)} to return a floating value, got {y.dtype}, which has no derivative")
-    if y.dtype.kind == "c":
+    if not is_inexact(y.array.dtype):
+        raise DTypeError(f"{what}({named(f)}): expected {named(f)} to return a floating value, got {y.array.dtype}, which has no derivative")
+    if y.array.dtype.kind == "c":
         raise DTypeError(
-            f"{what}({named(f)}): expected {named(f)} to return a real value, got {y.dtype}; take tapegrad.real or "
+            f"{what}({named(f)}): expected {named(f)} to return a real value, got {y.array.dtype}; take tapegrad.real or "
             "tapegrad.abs of it, or use tapegrad.vjp with a cotangent"
         )
     found: Tensor = y
@@ -164,7 +164,7 @@ def _fitted(what: str, part: str, t: Any, x: Any) -> Any:
         return None
     if t is None:
         raise ArgumentError(f"{what}: expected a tensor in {part} for each floating one, got None; write tapegrad.zeros_like(x)")
-    made = asarray(t, dtype=None if isinstance(t, Tensor | np.ndarray | np.generic) else x.dtype)
-    if made.shape != x.shape or (made.dtype != x.dtype and (made.dtype.kind == "c" or not is_inexact(made.dtype))):
-        raise ShapeError(f"{what}: expected {part} like {x.dtype} {x.shape}, got {made.dtype} {made.shape}")
-    return anew(asarray(made, dtype=x.dtype))
+    made = asarray(t, dtype=None if isinstance(t, Tensor | np.ndarray | np.generic) else x.array.dtype)
+    if made.shape != x.shape or (made.array.dtype != x.array.dtype and (made.array.dtype.kind == "c" or not is_inexact(made.array.dtype))):
+        raise ShapeError(f"{what}: expected {part} like {x.array.dtype} {x.shape}, got {made.array.dtype} {made.shape}")
+    return anew(asarray(made, dtype=x.array.dtype))

@@ -97,9 +97,9 @@ def _jacobian(
 
 def _real(what: str, f: Any, leaves: list[Any]) -> None:
     for x in leaves:
-        if x is not None and x.dtype.kind == "c":
+        if x is not None and x.array.dtype.kind == "c":
             raise DTypeError(
-                f"{what}({named(f)}): expected real arguments and values, got {x.dtype}; write {named(f)} as a function of real "
+                f"{what}({named(f)}): expected real arguments and values, got {x.array.dtype}; write {named(f)} as a function of real "
                 "and imaginary parts, or use GradientTape.jacobian, whose rows are gradients"
             )
 
@@ -125,8 +125,8 @@ def _recorded(what: str, f: Any, chosen: Chosen, kwargs: Any, words: tuple[str, 
 
 
 def _rows(tape: GradientTape, y: Any, leaves: list[Any], vectorized: bool) -> list[Any]:
-    if not is_inexact(y.dtype):
-        return [None if x is None else F.zeros((*y.shape, *x.shape), dtype=x.dtype) for x in leaves]
+    if not is_inexact(y.array.dtype):
+        return [None if x is None else F.zeros((*y.shape, *x.shape), dtype=x.array.dtype) for x in leaves]
     found: list[Any] = tape.jacobian(y, leaves, unconnected_gradients="zero", vectorized=vectorized)
     return found
 
@@ -186,7 +186,7 @@ def _blocks(columns: Any, leaves: list[Any]) -> list[Any]:
             found.append(None)
             continue
         block = F.reshape(rows[..., start : start + x.size], (*shape, *x.shape))
-        found.append(F.astype(block, x.dtype) if block.dtype != x.dtype else linked(*block.read()))
+        found.append(F.astype(block, x.array.dtype) if block.array.dtype != x.array.dtype else linked(*block.read()))
         start += x.size
     return found
 

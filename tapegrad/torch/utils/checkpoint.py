@@ -1,0 +1,192 @@
+"""`torch.utils.checkpoint`: intermediate values are computed again in the backward pass, instead of being kept."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from tapegrad import transforms
+from tapegrad.core.tensor import Tensor as Core
+from tapegrad.errors import TapegradError
+from tapegrad.torch._backward import run_backward
+from tapegrad.torch._modes import enable_grad
+from tapegrad.torch._recorder import own
+from tapegrad.torch._tensor import Tensor
+from tapegrad.torch.autograd.function import Function
+from tapegrad.torch.func._batches import styled
+
+
+class CheckpointError(RuntimeError):
+    """What was computed again is not what was computed first."""
+
+
+def noop_context_fn() -> tuple[Any, Any]:
+    """Two contexts that do nothing: for the forward pass, and for the computation in the backward pass."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+def checkpoint(
+    function: Any,
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Any = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """The value of a function whose intermediate values are not kept, but computed again where a gradient needs them.
+
+    Random numbers are the same ones again, unless `preserve_rng_state=False`.
+    """
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
+            "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to "
+            "preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
+            "differences between the two variants.",
+            stacklevel=2,
+        )
+        use_reentrant = True
+    if use_reentrant:
+        if kwargs:
+            raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+        if context_fn is not noop_context_fn or debug:
+            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+        if not any(isinstance(a, Core) and own(a.node) is not None for a in args):
+            warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+        return _Reentrant.apply(_Again(function, preserve, contextlib.nullcontext, contextlib.nullcontext), *args)
+    first, later = context_fn()
+    again = _Again(function, preserve, lambda: first, lambda: later)
+    return _not_reentrant(again, args, kwargs)
+
+
+class _Again:
+    """A function that does the same each time: it draws the random numbers of its first call."""
+
+    def __init__(self, function: Any, preserve: bool, first: Any, later: Any) -> None:
+        self.function = function
+        self.preserve = preserve
+        self.contexts = first, later
+        self.state: Any = None
+        self.called = False
+        self.autocast: Any = None
+        self.__name__ = getattr(function, "__name__", type(function).__name__)
+
+    def __call__(self, *args: Any, **words: Any) -> Any:
+        from tapegrad.torch.amp import autocast_mode
+
+        args, words = styled((args, words))
+        if not self.called:
+            self.called = True
+            self.state = _rng_state() if self.preserve else None
+            self.autocast = autocast_mode.snapshot()
+            with self.contexts[0]():
+                return self.function(*args, **words)
+        with _rng(self.state), autocast_mode.restored(self.autocast), self.contexts[1]():
+            return self.function(*args, **words)
+
+
+def _rng_state() -> Any:
+    from tapegrad import torch
+
+    return torch.get_rng_state()
+
+
+@contextlib.contextmanager
+def _rng(state: Any) -> Iterator[None]:
+    if state is None:
+        yield
+        return
+    from tapegrad import torch
+
+    now = torch.get_rng_state()
+    torch.set_rng_state(state)
+    try:
+        yield
+    finally:
+        torch.set_rng_state(now)
+
+
+def _not_reentrant(again: _Again, args: Any, kwargs: Any) -> Any:
+    try:
+        return styled(transforms.checkpoint(again)(*args, **kwargs))
+    except TapegradError as error:
+        raise CheckpointError(str(error)) from error
+
+
+class _Reentrant(Function):
+    """Runs without recording, and records when it is run again, in a backward pass of its own."""
+
+    @staticmethod
+    def forward(ctx: Any, again: Any, *args: Any) -> Any:
+        ctx.again = again
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, Core)]
+        ctx.rest = [None if isinstance(a, Core) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        return again(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        if _watches_inputs():
+            raise RuntimeError(
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
+                ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without passing the "
+                "`inputs` argument."
+            )
+        given = list(ctx.rest)
+        for i, t in zip(ctx.places, ctx.saved_tensors, strict=True):
+            given[i] = t.detach().requires_grad_(t.requires_grad) if t.requires_grad else t.detach()
+        with enable_grad():
+            found = ctx.again(*given)
+        outputs = found if isinstance(found, tuple | list) else (found,)
+        pairs = [(y, g) for y, g in zip(outputs, grads, strict=True) if isinstance(y, Tensor) and own(y.node) is not None]
+        if not pairs:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        run_backward([y for y, _ in pairs], [g for _, g in pairs], False, False, None)
+        return (None, *(given[i].grad if i in ctx.places else None for i in range(len(given))))
+
+
+def _watches_inputs() -> bool:
+    from tapegrad.torch import _backward
+
+    return bool(_backward.TO_INPUTS.on)
+
+
+def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
+    """Modules one after the other, all segments but the last as checkpoints."""
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    steps = list(functions.children()) if hasattr(functions, "children") else list(functions)
+    size = len(steps) // segments
+
+    def run(start: int, end: int) -> Any:
+        def forward(x: Any) -> Any:
+            for f in steps[start : end + 1]:
+                x = f(x)
+            return x
+
+        return forward
+
+    end = -1
+    for start in range(0, size * (segments - 1), size):
+        end = start + size - 1
+        input = checkpoint(run(start, end), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    return run(end + 1, len(steps) - 1)(input)
+
+
+def set_checkpoint_early_stop(enable: bool) -> Any:
+    """Recomputation here always runs to its end."""
+    return contextlib.nullcontext()
+
+
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Any:
+    """Kept for scripts that call it."""
+    return contextlib.nullcontext()
+
+
+__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
