@@ -10,7 +10,7 @@ import functools
 import types
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.core.tensor import Tensor
+from tapegrad.core.tensor import Tensor, linked
 from tapegrad.variable import Variable
 
 if TYPE_CHECKING:
@@ -30,6 +30,10 @@ _NOTHING_TO_SHOW = frozenset(
         *("compute_output_spec", "cond", "convert_to_numpy", "cudnn_ok", "custom_gradient", "device_scope", "draw_seed"),
         *("is_tensor", "make_default_seed", "random_seed_dtype", "remat", "shape", "standardize_dtype", "vectorize"),
     ]
+)
+#: Functions of the backend that call functions of their users with tensors.
+_CALLING = frozenset(
+    ["associative_scan", "fori_loop", "gru", "lstm", "map", "rnn", "scan", "switch", "vectorized_map", "while_loop"]
 )
 #: The modules that Keras sees as attributes of the backend.
 _SEEN = ("core", "image", "linalg", "math", "nn", "numpy", "random")
@@ -67,13 +71,39 @@ def _dressed(name: str, value: Any) -> Any:
     if not isinstance(value, types.FunctionType) or name.startswith("_") or name in _NOTHING_TO_SHOW:
         return value
     adopted = _adopt
+    calls = name in _CALLING
 
     @functools.wraps(value)
     def run(*args: Any, **words: Any) -> Any:
-        y = value(*args, **words)
         adopt = adopted[0]
-        if adopt is None or (type(y) is not Tensor and not isinstance(y, tuple | list)):
-            return y
-        return adopt(y)
+        if adopt is None:
+            return value(*args, **words)
+        args = tuple([x if type(x) is Tensor else plain(x) for x in args])
+        words = {k: plain(x) for k, x in words.items()}
+        if calls:
+            args = tuple(map(_shown_to, args))
+            words = {k: _shown_to(x) for k, x in words.items()}
+        y = value(*args, **words)
+        return adopt(y) if type(y) is Tensor or isinstance(y, tuple | list) else y
+
+    return run
+
+
+def plain(x: Any) -> Any:
+    """An argument as the backend computes with it: a tensor or variable of a facade as a plain tensor."""
+    kind = type(x)
+    if kind is list or kind is tuple:
+        return kind([plain(v) for v in x])
+    return linked(*x.read()) if kind is not Tensor and isinstance(x, Tensor) else x
+
+
+def _shown_to(x: Any) -> Any:
+    """A function that the backend calls, so that it sees tensors in the look that is asked for; anything else as it is."""
+    if not callable(x) or isinstance(x, Tensor | type):
+        return x
+
+    @functools.wraps(x)
+    def run(*args: Any, **words: Any) -> Any:
+        return plain(x(*map(shown, args), **words))
 
     return run

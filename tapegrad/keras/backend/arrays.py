@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy
 
 from tapegrad import protocols
-from tapegrad.core.tensor import Tensor, standing_for
+from tapegrad.core.tensor import Tensor, linked, standing_for
 from tapegrad.ops.convert import asarray as _asarray
 from tapegrad.registry.space import F
 from tapegrad.tree import flatten
@@ -20,7 +20,7 @@ from tapegrad.tree import flatten
 
 def array(x: Any, dtype: Any = None, **_: Any) -> Tensor:
     """A tensor of these values; Python floats in double precision, as NumPy has them."""
-    x = standing_for(x)
+    x = _plain(x)
     if isinstance(x, Tensor):
         return F.astype(x, dtype) if dtype is not None and x.dtype != numpy.dtype(dtype) else x
     leaves, _rebuild = flatten(x)
@@ -35,9 +35,16 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, **_: Any) -> Tensor:
     return F.broadcast_to(value, tuple(shape) if hasattr(shape, "__iter__") else (int(shape),))
 
 
+def _plain(x: Any) -> Any:
+    """A tensor without the look of a facade, whose methods are other ones; anything else as it is."""
+    x = standing_for(x)
+    return linked(*x.read()) if isinstance(x, Tensor) and type(x) is not Tensor else x
+
+
 def _ufunc(function: Any) -> Any:
     def call(*args: Any, **words: Any) -> Any:
-        return protocols.array_ufunc(None, function, "__call__", *map(standing_for, args), **words)  # type: ignore[arg-type]
+        given = [_plain(x) for x in args]
+        return protocols.array_ufunc(None, function, "__call__", *given, **words)  # type: ignore[arg-type]
 
     return call
 
@@ -45,7 +52,7 @@ def _ufunc(function: Any) -> Any:
 def _function(function: Any) -> Any:
     def call(*args: Any, **words: Any) -> Any:
         leaves, rebuild = flatten([list(args), words])
-        plain, named = rebuild(leaves)
+        plain, named = rebuild([_plain(x) for x in leaves])
         return protocols.array_function(None, function, (), tuple(plain), named)  # type: ignore[arg-type]
 
     return call
