@@ -1,0 +1,17 @@
+"""Functions of neural networks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.torch.nn.functional import activation, attention, distance, images, loss, norm, vision
+
+_PARTS = (activation, attention, distance, images, loss, norm, vision)
+for _part in _PARTS:
+    globals().update({name: getattr(_part, name) for name in _part.__all__})
+
+
+def __getattr__(name: str) -> Any:
+    from tapegrad.torch._missing import refuse
+
+    return refuse("torch.nn.functional", name, globals())

@@ -1,0 +1,167 @@
+"""Dense layers, tables of rows, and distances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import tapegrad.nn  # noqa: F401  declares its ops
+from tapegrad.torch._functions._build import FUNCTIONS
+from tapegrad.torch._shapes import transpose
+from tapegrad.torch._tensor import STYLE as S
+from tapegrad.torch._tensor import wrap
+
+__all__ = ["bilinear", "cosine_similarity", "embedding", "embedding_bag", "linear", "one_hot", "pairwise_distance", "pdist"]
+
+_linear, _matmul, _matrix_transpose = S.linear, S.matmul, S.matrix_transpose
+
+
+def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    """x @ weight.T + bias."""
+    if len(weight.array.shape) == 2:
+        turned = _matrix_transpose(weight)
+        return _matmul(input, turned) if bias is None else _linear(input, turned, bias)
+    y = _matmul(input, weight if len(weight.array.shape) == 1 else transpose(weight, -1, -2))
+    return y if bias is None else S.add(y, bias)
+
+
+def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+    """x1 W_k x2 + b_k for each k."""
+    from tapegrad.torch import einsum
+
+    y = einsum("...i,kij,...j->...k", input1, weight, input2)
+    return y if bias is None else S.add(y, bias)
+
+
+def embedding(
+    input: Any,
+    weight: Any,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Any:
+    """The rows of a table at integer indices."""
+    ids = np.asarray(input.read()[0])
+    n = weight.array.shape[0]
+    if ids.dtype.kind not in "iu":
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"{input.type()} instead (while checking arguments for embedding)"
+        )
+    if ids.size and (ids.min() < 0 or ids.max() >= n):
+        raise IndexError("index out of range in self")
+    if padding_idx is not None:
+        if not -n <= padding_idx < n:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        padding_idx %= n
+    if max_norm is not None:
+        _renorm(weight, ids, max_norm, norm_type)
+    y = S.embedding(weight, ids, padding_idx=padding_idx, sparse=sparse)
+    return _by_frequency(y, ids) if scale_grad_by_freq else y
+
+
+def _renorm(weight: Any, ids: Any, max_norm: float, norm_type: float) -> None:
+    """Rows that are too long, shortened in place."""
+    from tapegrad.torch import no_grad
+
+    rows = np.unique(ids)
+    raw = np.asarray(weight.array)[rows]
+    size = np.linalg.norm(raw, norm_type, axis=-1)
+    long = size > max_norm
+    if long.any():
+        with no_grad():
+            scale = (max_norm / (size[long] + 1e-7)).astype(raw.dtype)
+            weight[wrap(rows[long])] = wrap(raw[long] * scale[:, None])
+
+
+def _by_frequency(y: Any, ids: Any) -> Any:
+    """The same value, whose gradient is divided by how often its row was picked."""
+    _, inverse, counts = np.unique(ids, return_inverse=True, return_counts=True)
+    share = (1 / counts[inverse.reshape(ids.shape)]).astype(y.array.dtype)[..., None]
+    part = S.multiply(y, wrap(share))
+    return S.add(part, S.subtract(y, part).detach())
+
+
+def embedding_bag(
+    input: Any,
+    weight: Any,
+    offsets: Any = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Any = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Any:
+    """Sums, means or the largest of the rows in each bag of indices."""
+    ids = np.asarray(input.array)
+    if ids.ndim == 2:
+        if offsets is not None:
+            raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+                             f"sequences. However, found offsets of type {type(offsets)}")  # fmt: skip
+        starts = np.arange(ids.shape[0]) * ids.shape[1]
+        flat = input.reshape(-1)
+        per_sample_weights = None if per_sample_weights is None else per_sample_weights.reshape(-1)
+    else:
+        if offsets is None:
+            raise ValueError("offsets has to be a 1D Tensor but got None")
+        starts, flat = np.asarray(offsets.array), input
+    bags = len(starts) - include_last_offset
+    which = np.searchsorted(starts[:bags], np.arange(len(flat.array)), side="right") - 1
+    rows = embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
+    used = np.ones(len(which), bool) if padding_idx is None else np.asarray(flat.array) != padding_idx % weight.array.shape[0]
+    if per_sample_weights is not None:
+        if mode != "sum":
+            raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for "
+                                      f"mode='sum' (got mode='{mode}').")  # fmt: skip
+        rows = S.multiply(rows, S.expand_dims(per_sample_weights, axis=-1))
+    keep = np.flatnonzero(used)
+    rows, which = S.take(rows, keep, axis=0), which[keep]
+    shape = (bags, weight.array.shape[1])
+    if mode == "max":
+        index = wrap(np.broadcast_to(which[:, None], (len(which), shape[1])).copy())
+        start = wrap(np.zeros(shape, weight.array.dtype))
+        return FUNCTIONS["scatter_reduce"](start, 0, index, rows, "amax", include_self=False)
+    if mode not in ("sum", "mean"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    y = S.put_add(rows, (which,), shape)
+    if mode == "sum":
+        return y
+    counts = np.maximum(np.bincount(which, minlength=bags), 1).astype(weight.array.dtype)
+    return S.divide(y, wrap(counts[:, None]))
+
+
+def one_hot(input: Any, num_classes: int = -1) -> Any:
+    """Rows of zeros with a one at each index, as integers."""
+    raw = np.asarray(input.read()[0])
+    if raw.dtype != np.int64:
+        raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, but got {input.type()}.")
+    if raw.size and raw.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if num_classes == -1:
+        if not raw.size:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+        num_classes = int(raw.max()) + 1
+    if raw.size and raw.max() >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return wrap((raw[..., None] == np.arange(num_classes)).astype(np.int64))
+
+
+def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+    """x1 . x2 / (|x1| |x2|) along an axis; each norm counts as `eps` at least."""
+    shape = np.broadcast_shapes(x1.array.shape, x2.array.shape)
+    x1, x2 = (x if x.array.shape == shape else S.broadcast_to(x, shape) for x in (x1, x2))
+    return S.cosine_similarity(x1, x2, axis=dim, epsilon=eps)
+
+
+def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+    """The p-norm of x1 - x2 + eps along the last axis."""
+    return S.pairwise_distance(x1, x2, p=p, epsilon=eps, keepdims=keepdim)
+
+
+pdist = FUNCTIONS["pdist"]

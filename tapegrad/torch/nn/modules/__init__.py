@@ -1,0 +1,32 @@
+"""All modules."""
+
+from tapegrad.torch.nn.modules import (
+    activation,
+    container,
+    conv,
+    linear,
+    loss,
+    module,
+    norm,
+    rnn,
+    shapes,
+    sparse,
+    transformer,
+)
+from tapegrad.torch.nn.modules._lazy import LazyModuleMixin
+from tapegrad.torch.nn.modules.container import (
+    Container,
+    ModuleDict,
+    ModuleList,
+    ParameterDict,
+    ParameterList,
+    Sequential,
+)
+from tapegrad.torch.nn.modules.module import Module
+
+PARTS = (activation, conv, linear, loss, norm, rnn, shapes, sparse, transformer)
+NAMES = [name for part in PARTS for name in part.__all__]
+globals().update({name: getattr(part, name) for part in PARTS for name in part.__all__})
+__all__ = [  # noqa: PLE0604
+    "Container", "LazyModuleMixin", "Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential", *NAMES,
+]  # fmt: skip
