@@ -18,9 +18,10 @@ from tapegrad.kernels.batched import Batched
 from tapegrad.registry.batching import levels
 from tapegrad.torch import _arrays, _normal, _uniform, _variates
 from tapegrad.torch import _generator as generators
+from tapegrad.torch import random as seeding
 from tapegrad.torch._devices import check_device
 from tapegrad.torch._dtypes import DEFAULT, SCALAR_TYPES, dtype_of, numpy_of
-from tapegrad.torch._functions._build import function, method
+from tapegrad.torch._functions._build import FUNCTIONS, function, method
 from tapegrad.torch._functions.create import finished, lengths
 from tapegrad.torch._generator import Generator
 from tapegrad.torch._tensor import Tensor
@@ -347,3 +348,8 @@ def _sample_dirichlet(input: Any, generator: Any = None) -> Any:
 
 method(bernoulli)
 method(multinomial)
+
+for _name in ("manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state"):
+    FUNCTIONS[_name] = getattr(seeding, _name)
+FUNCTIONS["Generator"] = Generator
+FUNCTIONS["default_generator"] = generators.default_generator()

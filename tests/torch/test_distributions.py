@@ -1,0 +1,274 @@
+"""Distributions: samples, log-probabilities, moments, derivatives and errors, as PyTorch gives them."""
+
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tapegrad.torch as T
+from tapegrad.torch import _arrays
+from tapegrad.torch import distributions as ours
+from tapegrad.torch._generator import default_generator
+
+SOME, POSITIVE, SHARES = [0.1, -0.3, 2.0], [0.5, 1.2, 2.0], [[0.1, 0.5, 0.8], [0.2, 0.3, 0.5]]
+SIGNED_ROWS = [[0.1, -0.5, 0.8], [0.2, 0.3, 3.0]]
+MATRIX = [[2.0, 0.3], [0.3, 1.0]]
+
+#: How a distribution is made, and the values of its parameters.
+CASES: dict[str, tuple[str, list[Any]]] = {
+    "Normal": ("m.Normal(a, b)", [SOME, POSITIVE]),
+    "Normal of numbers": ("m.Normal(0.5, a)", [1.5]),
+    "Laplace": ("m.Laplace(a, b)", [SOME, POSITIVE]),
+    "Cauchy": ("m.Cauchy(a, b)", [SOME, POSITIVE]),
+    "Uniform": ("m.Uniform(a, b)", [SOME, [0.5, 1.2, 3.0]]),
+    "Exponential": ("m.Exponential(a)", [POSITIVE]),
+    "Gamma": ("m.Gamma(a, b)", [POSITIVE, [0.7, 2.0, 3.0]]),
+    "Chi2": ("m.Chi2(a)", [POSITIVE]),
+    "Dirichlet": ("m.Dirichlet(a)", [[POSITIVE, [3.0, 0.4, 1.0]]]),
+    "Beta": ("m.Beta(a, b)", [POSITIVE, [0.7, 2.0, 3.0]]),
+    "StudentT": ("m.StudentT(a, b, c)", [[1.5, 3.0, 7.0], SOME, POSITIVE]),
+    "Bernoulli": ("m.Bernoulli(a)", [[0.1, 0.5, 0.8]]),
+    "Bernoulli by logits": ("m.Bernoulli(logits=a)", [SOME]),
+    "Categorical": ("m.Categorical(a)", [SHARES]),
+    "Categorical by logits": ("m.Categorical(logits=a)", [SIGNED_ROWS]),
+    "OneHotCategorical": ("m.OneHotCategorical(a)", [SHARES]),
+    "straight through": ("m.OneHotCategoricalStraightThrough(logits=a)", [SIGNED_ROWS]),
+    "Binomial": ("m.Binomial(20, a)", [[0.1, 0.5, 0.8]]),
+    "Binomial by logits": ("m.Binomial(7, logits=a)", [SOME]),
+    "Multinomial": ("m.Multinomial(6, a)", [SHARES]),
+    "Poisson": ("m.Poisson(a)", [[0.5, 3.0, 20.0]]),
+    "Geometric": ("m.Geometric(a)", [[0.1, 0.5, 0.8]]),
+    "Geometric by logits": ("m.Geometric(logits=a)", [SOME]),
+    "Gumbel": ("m.Gumbel(a, b)", [SOME, POSITIVE]),
+    "HalfNormal": ("m.HalfNormal(a)", [POSITIVE]),
+    "LogNormal": ("m.LogNormal(a, b)", [[0.1, -0.3, 0.2], [0.5, 0.2, 0.3]]),
+    "MultivariateNormal": ("m.MultivariateNormal(a, b)", [[0.1, -0.3], MATRIX]),
+    "by factor": ("m.MultivariateNormal(a, scale_tril=b)", [[[0.1, -0.3], [0.0, 1.0]], [[2.0, 0.0], [0.3, 1.0]]]),
+    "by precision": ("m.MultivariateNormal(a, precision_matrix=b)", [[0.1, -0.3], MATRIX]),
+    "Independent": ("m.Independent(m.Normal(a, b), 1)", [[[0.1, -0.3], [0.0, 1.0]], [[2.0, 1.0], [0.3, 1.0]]]),
+    "tanh": ("m.TransformedDistribution(m.Normal(a, b), [m.TanhTransform()])", [[0.1, -0.3, 0.5], POSITIVE]),
+    "cached": ("m.TransformedDistribution(m.Normal(a, b), m.TanhTransform(cache_size=1))", [SOME, POSITIVE]),
+    "several": (
+        "m.TransformedDistribution(m.Independent(m.Normal(a, b), 1), [m.AffineTransform(a, b), m.SigmoidTransform()])",
+        [[0.1, -0.3, 0.5], POSITIVE],
+    ),
+    "logistic": (
+        "m.TransformedDistribution(m.Uniform(a, b), [m.SigmoidTransform().inv, m.AffineTransform(0.3, -2.0)])",
+        [[0.0, 0.0], [1.0, 1.0]],
+    ),
+}
+#: Those whose samples do not know their derivative by a concentration, and whose cdf is not here.
+NO_DERIVATIVE = {"Gamma", "Chi2", "Dirichlet", "Beta", "StudentT"}
+NO_CDF = {"Gamma", "Chi2"}
+#: Those that PyTorch draws from Intel's library on Intel's processors.
+INTEL = {"Exponential"}
+
+
+@pytest.fixture(autouse=True)
+def warnings_of_pytorch_are_its_own() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="torch")
+        yield
+
+
+class Both:
+    """A distribution of PyTorch's and one of ours, with the same parameters, and the tensors that are these."""
+
+    def __init__(self, name: str, *, factor: float = 1.0, requires_grad: bool = False) -> None:
+        import torch
+        from torch import distributions as theirs
+
+        expression, values = CASES[name]
+        scaled = [(np.asarray(v) * factor).tolist() for v in values]
+        self.torch: Any = torch
+        self.parameters = [[t.tensor(v, requires_grad=requires_grad) for v in scaled] for t in (torch, T)]
+        modules: list[Any] = [theirs, ours]
+        self.made = [
+            eval(expression, {"m": m, **dict(zip("abc", p, strict=False))})
+            for m, p in zip(modules, self.parameters, strict=True)
+        ]
+
+    def seed(self) -> None:
+        self.torch.manual_seed(1)
+        default_generator().manual_seed(1)
+
+    def compare(self, what: Callable[[Any], Any], *, rtol: float = 2e-5) -> list[Any] | None:
+        """The two results, which agree; None where PyTorch has none."""
+        try:
+            theirs = what(self.made[0])
+        except NotImplementedError:
+            with pytest.raises(NotImplementedError):
+                what(self.made[1])
+            return None
+        mine = what(self.made[1])
+        agree(theirs, mine, rtol)
+        return [theirs, mine]
+
+
+def agree(theirs: Any, mine: Any, rtol: float = 2e-5) -> None:
+    assert tuple(theirs.shape) == tuple(mine.shape)
+    assert str(theirs.dtype) == str(mine.dtype)
+    np.testing.assert_allclose(_arrays.raw(mine), theirs.detach().numpy(), rtol=rtol, atol=1e-6)
+
+
+@pytest.mark.interop("torch")
+@pytest.mark.parametrize("name", CASES)
+def test_moments_and_entropies_agree(name: str) -> None:
+    pair = Both(name)
+    theirs, mine = pair.made
+    assert (tuple(theirs.batch_shape), tuple(theirs.event_shape)) == (tuple(mine.batch_shape), tuple(mine.event_shape))
+    assert (theirs.has_rsample, theirs.has_enumerate_support) == (mine.has_rsample, mine.has_enumerate_support)
+    for what in ("mean", "mode", "variance", "stddev"):
+        pair.compare(lambda d, what=what: getattr(d, what))
+    pair.compare(lambda d: d.entropy())
+    if theirs.has_enumerate_support:
+        for expand in (True, False):
+            pair.compare(lambda d, expand=expand: d.enumerate_support(expand))
+
+
+@pytest.mark.interop("torch")
+@pytest.mark.parametrize("shape", [(), (4,), (20, 3)])
+@pytest.mark.parametrize("name", CASES)
+def test_samples_and_what_is_said_of_them_agree(name: str, shape: tuple[int, ...]) -> None:
+    pair = Both(name)
+    pair.seed()
+    samples = pair.compare(lambda d: d.sample(shape))
+    assert samples is not None
+    assert pair.torch.get_rng_state().numpy().tobytes() == default_generator().state_bytes()
+    by = {id(d): x for d, x in zip(pair.made, samples, strict=True)}
+    pair.compare(lambda d: d.log_prob(by[id(d)]))
+    if name not in NO_CDF:
+        pair.compare(lambda d: d.cdf(by[id(d)]))
+    pair.compare(lambda d: d.icdf(by[id(d)] * 0 + 0.3))
+
+
+@pytest.mark.interop("torch")
+@pytest.mark.parametrize("name", CASES)
+def test_derivatives_agree(name: str) -> None:
+    pair = Both(name, requires_grad=True)
+    for what in ["log_prob", *(["rsample"] if pair.made[0].has_rsample and name not in NO_DERIVATIVE else [])]:
+        pair.seed()
+        drawn = [d.sample((5,)) if what == "log_prob" else d.rsample((5,)) for d in pair.made]
+        found = [d.log_prob(x) if what == "log_prob" else x for d, x in zip(pair.made, drawn, strict=True)]
+        agree(*found)
+        grads = [
+            grad(y.sum(), p, allow_unused=True, retain_graph=True)
+            for grad, y, p in zip((pair.torch.autograd.grad, T.autograd.grad), found, pair.parameters, strict=True)
+        ]
+        for theirs, mine in zip(*grads, strict=True):
+            assert (theirs is None) == (mine is None)
+            if theirs is not None:
+                agree(theirs, mine, rtol=2e-4)
+
+
+@pytest.mark.interop("torch")
+@pytest.mark.parametrize("name", CASES)
+def test_a_larger_batch_samples_alike(name: str) -> None:
+    pair = Both(name)
+    pair.made = [d.expand((2, *d.batch_shape)) for d in pair.made]
+    pair.seed()
+    samples = pair.compare(lambda d: d.sample())
+    assert samples is not None
+    by = {id(d): x for d, x in zip(pair.made, samples, strict=True)}
+    pair.compare(lambda d: d.log_prob(by[id(d)]))
+
+
+@pytest.mark.interop("torch")
+@pytest.mark.parametrize("name", CASES)
+def test_divergences_agree(name: str) -> None:
+    from torch.distributions import kl_divergence
+
+    factor = 1.0 if name == "by precision" else 0.9
+    pair, other = Both(name), Both(name, factor=factor)
+    try:
+        expected = kl_divergence(pair.made[0], other.made[0])
+    except NotImplementedError:
+        with pytest.raises(NotImplementedError, match=r"KL|known where"):
+            ours.kl_divergence(pair.made[1], other.made[1])
+        return
+    agree(expected, ours.kl_divergence(pair.made[1], other.made[1]), rtol=1e-3)
+
+
+REFUSED = [
+    "Normal(t.zeros(2), t.tensor([1.0, -1.0]))",
+    "Bernoulli()",
+    "Categorical(t.tensor([-1.0, 2]))",
+    "Normal(0.0, 1.0).log_prob(3.0)",
+    "Normal('a', 1)",
+    "MultivariateNormal(t.zeros(2))",
+    "MultivariateNormal(t.zeros(2), -t.eye(2))",
+    "Normal(t.zeros(3), 1.0).log_prob(t.zeros(2))",
+    "Categorical(t.ones(2, 3)).log_prob(t.tensor([3, 1]))",
+    "Categorical(t.tensor(1.0))",
+    "Dirichlet(t.tensor(1.0))",
+    "Independent(Normal(0.0, 1.0), 1)",
+]
+
+
+@pytest.mark.interop("torch")
+@pytest.mark.parametrize("call", REFUSED)
+def test_errors_are_those_of_pytorch(call: str) -> None:
+    import torch
+    from torch import distributions as theirs
+
+    errors = []
+    for module, t in [(theirs, torch), (ours, T)]:
+        with pytest.raises(ValueError, match=r".") as caught:
+            eval(call, {**vars(module), "t": t})
+        errors.append(str(caught.value))
+    assert errors[0] == errors[1]
+
+
+# -- without PyTorch ---------------------------------------------------------------------------------------------
+def test_numbers_recorded_from_pytorch() -> None:
+    default_generator().manual_seed(0)
+    assert ours.Categorical(T.tensor([0.2, 0.3, 0.5])).sample((8,)).tolist() == RECORDED["Categorical"]
+    for name, found in {
+        "Normal": ours.Normal(1.0, 2.0).sample((3,)),
+        "Beta": ours.Beta(2.0, 3.0).sample((3,)),
+        "log_prob": ours.Normal(1.0, 2.0).log_prob(T.tensor([0.0, 3.0])),
+    }.items():
+        assert [round(x, 4) for x in found.tolist()] == RECORDED[name]
+
+
+RECORDED: dict[str, list[Any]] = {
+    "Categorical": [2, 2, 1, 2, 2, 2, 0, 1],
+    "Normal": [-0.4385, 0.1933, -0.1933],
+    "Beta": [0.5553, 0.1979, 0.6461],
+    "log_prob": [-1.7371, -2.1121],
+}
+
+
+def test_a_derivative_that_is_not_known_is_refused() -> None:
+    a = T.tensor([0.5, 2.0], requires_grad=True)
+    for d in (ours.Gamma(a, 1.0), ours.Beta(a, 1.0), ours.Dirichlet(a), ours.StudentT(a)):
+        assert not d.sample().requires_grad
+        with pytest.raises(NotImplementedError, match="the derivative of a sample by the concentration"):
+            d.rsample()
+    rate = T.tensor([0.5, 2.0], requires_grad=True)
+    assert ours.Gamma(2.0, rate).rsample().requires_grad
+
+
+def test_a_divergence_that_is_not_known_is_refused_and_can_be_declared() -> None:
+    class Mine(ours.Distribution):
+        pass
+
+    with pytest.raises(NotImplementedError, match="p type Normal and q type Mine"):
+        ours.kl_divergence(ours.Normal(0.0, 1.0), Mine())
+    ours.register_kl(ours.Normal, Mine)(lambda p, q: 3)
+    try:
+        assert ours.kl_divergence(ours.Normal(0.0, 1.0), Mine()) == 3
+    finally:
+        from tapegrad.torch.distributions import kl
+
+        del kl._FORMULAS[ours.Normal, Mine]
+
+
+def test_checks_can_be_left_out() -> None:
+    assert ours.Normal(0.0, -1.0, validate_args=False).scale.item() == -1
+    assert math.isnan(ours.Normal(0.0, 1.0, validate_args=False).log_prob(T.tensor(math.nan)).item())
+    with pytest.raises(ValueError, match=r"to be within the support \(Real\(\)\)"):
+        ours.Normal(0.0, 1.0).log_prob(T.tensor(math.nan))
