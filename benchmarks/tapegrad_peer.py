@@ -60,7 +60,6 @@ class Tapegrad:
     def __init__(self, kernels: str, threads: int) -> None:
         self._to_raw: Callable[[np.ndarray], Any] = np.asarray
         if kernels == "tensorflow":
-            importlib.import_module("tapegrad.kernels.tensorflow")
             tf = importlib.import_module("tensorflow")
             tf.config.threading.set_intra_op_parallelism_threads(threads)
             tf.config.threading.set_inter_op_parallelism_threads(threads)
