@@ -17,7 +17,7 @@ from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, GradientError, ShapeError, SpentError
 from tapegrad.kernels.batched import Batched
 from tapegrad.ops.convert import asarray
-from tapegrad.registry.batching import new_level
+from tapegrad.registry.batching import inside, matched, new_level
 from tapegrad.registry.space import F, space_of_type
 from tapegrad.tree import flatten
 from tapegrad.variable import STAND_INS, Variable, present
@@ -182,7 +182,8 @@ class GradientTape:
         self._check_ready()
         leaves, rebuild = flatten(sources)
         _check_sources(leaves)
-        raw, size = target.array, target.size
+        raw = target.array
+        size = math.prod(raw.shape)
         xp = space_of_type(type(raw))
         rows = xp.reshape(xp.eye(size, dtype=raw.dtype), (size, *raw.shape))
         found = self._rows(target, rows, leaves, vectorized)
@@ -226,8 +227,9 @@ class GradientTape:
         """For each source the cotangents that belong to each row, a cotangent of the target; None where there are none."""
         size = rows.shape[0]
         if vectorized and size != 1:
-            level = new_level(size)
-            found = self._sweep([self._seeds([target], [tensor(Batched(rows, level))], sources)], sources)[0]
+            level = new_level(size, randomness="same")
+            with inside(level):
+                (found,) = self._sweep([self._seeds([target], [tensor(Batched(rows, level))], sources)], sources)
             return [None if g is None else F.unbatch(g, level) for g in found]
         if not size:
             return [None if x is None else F.zeros((0, *x.array.shape), dtype=x.array.dtype) for x in sources]
@@ -375,7 +377,7 @@ def _is_recorded(seeds: Any, recorder: Recorder) -> bool:
 
 def _cotangent(y: Tensor, g: Tensor | None, recorded: bool) -> Any:
     if g is not None:
-        return g if recorded else g.read()[0]
+        return g if recorded else matched(g.read()[0], y.array)
     raw = y.array
     ones = space_of_type(type(raw)).ones_like(raw)
     return tensor(ones) if recorded else ones

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from tapegrad.core.tensor import Tensor
 
-#: The next number of a recorder or a batch: who was entered inside whom.
-next_serial = itertools.count(1).__next__
+_serial = itertools.count(1).__next__
 #: References to an object; where the interpreter does not count them, more than any test here takes for few.
 refcount: Callable[[object], int] = getattr(sys, "getrefcount", lambda _: 1 << 30)
 
@@ -50,15 +49,22 @@ _FEW = 3
 class Recorder:
     """The core of a tape: what nodes and thread state know of it, so that nothing refers to the tape itself."""
 
-    __slots__ = ("auto", "entered", "groups", "keeping", "live", "on_push", "serial", "variables")
+    __slots__ = ("auto", "entered", "groups", "inner", "keeping", "levels", "live", "on_push", "serial", "variables")
 
     def __init__(
-        self, *, auto: bool = True, keeping: bool = True, on_push: Callable[[Node, Recorder], None] | None = None
+        self,
+        *,
+        auto: bool = True,
+        inner: bool = False,
+        keeping: bool = True,
+        on_push: Callable[[Node, Recorder], None] | None = None,
     ) -> None:
-        self.serial = next_serial()  # rises with the order of entering
+        self.serial = _serial()  # rises with the order of entering
+        self.levels: tuple[Any, ...] = ()  # batches inside which it was entered
         self.live = True  # may still be asked for a derivative
         self.entered = False  # inside its context
         self.auto = auto  # watches trainable variables as they are read
+        self.inner = inner  # for the inside of a rule: its derivatives are those of each item, of whatever is batched
         self.keeping = keeping  # holds what it recorded; without, a graph lives and dies with its tensors
         self.variables: list[Any] = []  # those watched, in order
         self.groups: dict[frozenset[Recorder], Owners] = {}
@@ -183,6 +189,8 @@ class _State(_thread._local):
     """What this thread records to.  (`threading`, which NumPy does without, takes a millisecond to import.)"""
 
     active: Owners = EMPTY
+    #: The batches inside which a program runs, outermost first.
+    levels: tuple[Any, ...] = ()
 
 
 state = _State()
@@ -207,7 +215,7 @@ def shared(active: Owners, nodes: Iterable[Node | None]) -> Owners | None:
 def record_always(recorder: Recorder) -> None:
     """Let this recorder be active from now on, in this thread and in all that have not recorded yet."""
     recorder.entered = True
-    recorder.serial = next_serial()
+    recorder.serial = _serial()
     _State.active = _State.active.plus(recorder)
     if "active" in vars(state):
         state.active = state.active.plus(recorder)
@@ -215,7 +223,8 @@ def record_always(recorder: Recorder) -> None:
 
 def enter(recorder: Recorder) -> None:
     recorder.entered = True
-    recorder.serial = next_serial()
+    recorder.serial = _serial()
+    recorder.levels = state.levels
     state.active = state.active.plus(recorder)
 
 

@@ -7,14 +7,14 @@ values, all others by the rule that stands beside their declaration: ``op.batch(
 
 from __future__ import annotations
 
-import _thread
 import contextlib
+import itertools
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, final
 
 from tapegrad.core.engine import sweeping
 from tapegrad.core.node import Node
-from tapegrad.core.recorder import next_serial
+from tapegrad.core.recorder import state
 from tapegrad.core.tensor import linked
 from tapegrad.kernels.batched import Batched, Level
 from tapegrad.registry.declare import linear
@@ -25,38 +25,32 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 
+_next = itertools.count(1).__next__
+
+
 def new_level(size: int, *, name: str = "", randomness: str = "error") -> Level:
-    """The level of a new batch.  It comes from the counter of recorders, so their numbers tell who was entered inside it."""
-    level = Level(next_serial())
+    """The level of a new batch."""
+    level = Level(_next())
     level.size = size
     level.name = name
     level.randomness = randomness
     return level
 
 
-class _Inside(_thread._local):
-    """The batches inside which this thread runs a program, outermost first."""
-
-    levels: tuple[Level, ...] = ()
-
-
-_inside = _Inside()
-
-
 def levels() -> tuple[Level, ...]:
     """The batches inside which this thread runs a program, outermost first."""
-    return _inside.levels
+    return state.levels
 
 
 @contextlib.contextmanager
 def inside(*entered: Level) -> Iterator[None]:
     """Run a program inside these batches too."""
-    before = _inside.levels
-    _inside.levels = (*before, *(e for e in entered if e not in before))
+    before = state.levels
+    state.levels = (*before, *(e for e in entered if e not in before))
     try:
         yield
     finally:
-        _inside.levels = before
+        state.levels = before
 
 
 def batched(value: Any, level: Level | None = None) -> Batched:
@@ -101,7 +95,7 @@ def _caller(space: BatchedSpace, op: Op) -> Callable[..., Any]:
                 )
             else:
                 return op.body(space, *arrays, **params)
-        has, inner = _opened(flat, level)
+        has, inner = _unwrapped(flat, level)
         within = space_of(inner)
         y = rule(within, has, inner, **params) if op.variadic else rule(within, has, *inner, **params)
         return tuple(Batched(v, level) for v in y) if type(y) is tuple else Batched(y, level)
@@ -109,7 +103,7 @@ def _caller(space: BatchedSpace, op: Op) -> Callable[..., Any]:
     return call
 
 
-def _opened(flat: Sequence[Any], level: Level) -> tuple[list[bool], list[Any]]:
+def _unwrapped(flat: Sequence[Any], level: Level) -> tuple[list[bool], list[Any]]:
     """Which arrays have the batch axis of this level, and all of them without their wrapping.
 
     A batch of length 1 stands for one of any length with equal items.  Beside others it is an array without a batch, so
@@ -164,7 +158,8 @@ def spread(xp: Any, x: Any, /, level: Level) -> Any:
 def _spread_adjoint(F: Any, g: Any, level: Level) -> Any:
     """To a recorder that was entered inside the batch, each item has a derivative of its own."""
     by = sweeping()
-    return g if by is not None and by.serial > level else F.collect(g, level)
+    kept = by is not None and (by.inner or level in by.levels)
+    return g if kept else F.collect(g, level)
 
 
 spread.adjoint(x=_spread_adjoint)
@@ -229,6 +224,14 @@ def _collect(x: Any, level: Level) -> Any:
     if x.level < level:
         return x * level.size
     return Batched(space_of([x.value]).collect(x.value, level), x.level)
+
+
+def matched(g: Any, raw: Any) -> Any:
+    """A cotangent of a batched value, the same for all items where it was not batched itself."""
+    while type(raw) is Batched:
+        g = _spread(g, raw.level)
+        raw = raw.value
+    return g
 
 
 _OWN: dict[str, Callable[..., Any]] = {

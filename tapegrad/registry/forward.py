@@ -10,10 +10,11 @@ from tapegrad.core.recorder import Recorder, enter, group, leave, release
 from tapegrad.core.tensor import Tensor, linked
 from tapegrad.errors import GradientError
 from tapegrad.registry import checks
+from tapegrad.registry.batching import matched
 from tapegrad.registry.op import names_of
 from tapegrad.registry.rules import parent_order, values
+from tapegrad.registry.space import SPACES, space_of, space_of_type
 from tapegrad.registry.space import F as OPS_SPACE
-from tapegrad.registry.space import space_of_type
 
 if TYPE_CHECKING:
     from tapegrad.core.node import Node
@@ -22,12 +23,17 @@ if TYPE_CHECKING:
 
 
 def push(variant: Variant, node: Node, tangents: tuple[Any, ...], F: Any, *, recorded: bool) -> Any:
-    """The tangent of the output (a tuple of them for an op of several)."""
+    """The tangent of the output (a tuple of them for an op of several).
+
+    With no namespace, in that where raw tangents and saved values meet: either may be batched alone.
+    """
     op = variant.op
     given = {op.arrays[i]: t for i, t in zip(parent_order(variant), tangents, strict=False) if t is not None}
     saved = values(variant, node, recorded=recorded)
     if op.variadic:
         given = {op.arrays[0]: tangents}
+    if F is None:
+        F = space_of(v for v in _spread_out([*given.values(), *saved.values()]) if type(v) in SPACES)
     if op.kind == "elementwise":
         return _pointwise(variant, node, given, saved, F)
     if op.kind in ("linear", "multilinear"):
@@ -43,6 +49,10 @@ def push(variant: Variant, node: Node, tangents: tuple[Any, ...], F: Any, *, rec
         else:
             parts.append(_twice(variant, node, a, t, saved, recorded=recorded))
     return _total(parts)
+
+
+def _spread_out(values: list[Any]) -> list[Any]:
+    return [v for x in values for v in (x if type(x) is tuple else (x,))]
 
 
 def _total(parts: list[Any]) -> Any:
@@ -122,7 +132,7 @@ def _twice(
     """J t from the pullback alone: u -> J* u is linear, and the pullback of that, applied to t, is J t."""
     op = variant.op
     rule = op.rules[a]
-    recorder = Recorder(auto=False)
+    recorder = Recorder(auto=False, inner=True)
     enter(recorder)
     try:
         owners = group(frozenset([recorder]))
@@ -137,7 +147,7 @@ def _twice(
     try:
         if c.node is None:
             raise GradientError(f"{op.name}: its pullback for {a} does not depend on the cotangent")
-        found = sweep([(c.node, t)], nodes, recorder, recorded=recorded)
+        found = sweep([(c.node, t if recorded else matched(t, c.array))], nodes, recorder, recorded=recorded)
     finally:
         release(recorder)
     return tuple(found) if type(probe) is tuple else found[0]

@@ -12,7 +12,7 @@ from tapegrad.core.tensor import Tensor, linked, tensor
 from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DeclarationError, DTypeError, ShapeError
 from tapegrad.ops.convert import asarray
-from tapegrad.registry.batching import lift
+from tapegrad.registry.batching import lift, matched
 from tapegrad.registry.rules import spec_of
 from tapegrad.registry.several import filled, picked
 from tapegrad.registry.space import F, space_of, space_of_type
@@ -199,7 +199,7 @@ def _transposed(node: Node, g: list[Any], *, recorded: bool) -> None:
     """The rule is linear in the tangents, so its pullback at any tangents, here zero, is the transpose."""
     assert type(node.q) is tuple
     call: _Call = node.s
-    recorder = Recorder(auto=False)
+    recorder = Recorder(auto=False, inner=True)
     owners = group(frozenset([recorder]))
     wanted = [p is not None and p.mark is node.mark for p in node.q]
     probes = [
@@ -213,7 +213,7 @@ def _transposed(node: Node, g: list[Any], *, recorded: bool) -> None:
         leave(recorder)
     space = F if recorded else space_of_type(type(next(c for c in g if c is not None)))
     seeds = [
-        (t.node, c)
+        (t.node, c if recorded else matched(c, t.array))
         for t, c in zip(ts, filled(space, g, node.t), strict=True)
         if t.node is not None and recorder in t.node.owners.recorders
     ]

@@ -14,7 +14,7 @@ from tapegrad.core.tensor import Tensor, linked, tensor
 from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, ShapeError
 from tapegrad.ops.convert import asarray
-from tapegrad.registry.batching import lift
+from tapegrad.registry.batching import lift, matched
 from tapegrad.registry.op import Spec
 from tapegrad.registry.rules import spec_of
 from tapegrad.registry.several import filled, picked
@@ -216,7 +216,8 @@ def _pull(node: Node, g: list[Any]) -> None:
         found = _gradients(node.s, [tensor(c) for c in filled(space, g, node.t)])
     finally:
         state.active = before
-    _pass_on(node, [None if c is None else c.array for c in found])
+    like = next(c for c in g if c is not None)
+    _pass_on(node, [None if c is None else matched(c.array, like) for c in found])
 
 
 def _pull_recorded(node: Node, g: list[Any]) -> None:
@@ -246,7 +247,7 @@ def _twice(node: Node, tangents: tuple[Any, ...], *, recorded: bool) -> tuple[An
     """J t from `grad_fn` alone: g -> J* g is linear, and the pullback of that, applied to t, is J t."""
     t = next(t for t in tangents if t is not None)
     space = space_of_type(type(t.array if recorded else t))
-    recorder = Recorder(auto=False)
+    recorder = Recorder(auto=False, inner=True)
     owners = group(frozenset([recorder]))
     probes = [
         linked(space.ones(s.shape, dtype=s.dtype), make_node(WATCH, None, None, None, None, owners)) for s in node.t
@@ -257,7 +258,9 @@ def _twice(node: Node, tangents: tuple[Any, ...], *, recorded: bool) -> tuple[An
     finally:
         leave(recorder)
     seeds = [
-        (c.node, t) for c, t in zip(gradients, tangents, strict=True) if t is not None and c is not None and c.node is not None
+        (c.node, t if recorded else matched(t, c.array))
+        for c, t in zip(gradients, tangents, strict=True)
+        if t is not None and c is not None and c.node is not None
     ]
     try:
         found = sweep(seeds, [p.node for p in probes], recorder, recorded=recorded) if seeds else [None] * len(probes)
