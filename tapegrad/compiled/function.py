@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, final, overload
 
-import numpy as np
-
 from tapegrad.core.recorder import EMPTY, state
 from tapegrad.core.tensor import Tensor, tensor
 from tapegrad.dtypes import is_inexact
@@ -201,15 +199,3 @@ def _recorded(graph: Graph, inputs: Sequence[Any]) -> Any:
 
     values = call(*arrays, *[v.value for v in variables])
     return rebuild[0](list(values))
-
-
-def as_input(x: Any) -> Any:
-    """A bare tensor of TensorFlow's."""
-    import tensorflow as tf
-
-    from tapegrad.kernels.tensorflow_array import TFArray
-
-    array = x.read()[0] if isinstance(x, Tensor) else x
-    if isinstance(array, TFArray):
-        return array.bare
-    return tf.constant(np.asarray(array)) if isinstance(array, np.ndarray | np.generic) else array
