@@ -19,6 +19,7 @@ from tapegrad.dtypes import as_dtype, float32, int64, is_inexact
 from tapegrad.errors import DTypeError, RandomnessError, ShapeError
 from tapegrad.kernels.batched import Batched
 from tapegrad.ops.convert import asarray
+from tapegrad.registry.backends import placed
 from tapegrad.registry.batching import levels
 from tapegrad.registry.space import F
 
@@ -35,6 +36,8 @@ _DIRECT = frozenset(["float32", "float64"])
 @final
 class Generator:
     """A source of random numbers with a state of its own (NumPy's PCG64).
+
+    Numbers are drawn on the host, and move to where new arrays are made: so a seed gives the same ones on all kernels.
 
     `seed` is an integer, or None for one from the operating system.  The same seed gives the same numbers.
     """
@@ -221,7 +224,7 @@ def _drawn(
         return np.asarray(draw(source, shape)).astype(dtype, copy=False)
 
     if _replay.deferred is None:
-        raw: Any = numbers(source)
+        raw: Any = placed(numbers(source))
     else:  # the generator may have been seeded anew by then
         raw = _replay.deferred(what, lambda: numbers(generator._numpy), shape, dtype)
     for level in batch:  # the outermost one is the first axis, and inside all others

@@ -135,6 +135,7 @@ from tapegrad.kernels.numpy_pool import (  # noqa: F401
 )
 from tapegrad.kernels.numpy_scatter import (  # noqa: F401  kernels too
     is_basic,
+    last_picks,
     put,
     put_add,
     put_along_axis_add,

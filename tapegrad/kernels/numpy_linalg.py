@@ -82,7 +82,7 @@ def contract(arrays: Any, equation: str) -> Any:
     if dtype.kind == "V":  # einsum refuses some equations in bfloat16
         arrays = [a.astype(np.float32) for a in arrays]
     if len(arrays) > 2:
-        for i, j in _path(equation, tuple(a.shape for a in arrays)):
+        for i, j in path_of(equation, tuple(a.shape for a in arrays)):
             b, a = (arrays.pop(k) for k in (j, i))
             tb, ta = (terms.pop(k) for k in (j, i))
             needed = set(output).union(*terms)
@@ -97,7 +97,7 @@ def contract(arrays: Any, equation: str) -> Any:
 
 
 @functools.lru_cache(maxsize=256)
-def _path(equation: str, shapes: tuple[tuple[int, ...], ...]) -> list[tuple[int, int]]:
+def path_of(equation: str, shapes: tuple[tuple[int, ...], ...]) -> list[tuple[int, int]]:
     """Which two arrays are contracted next, and which after that."""
     stand_ins = [np.broadcast_to(np.empty(()), s) for s in shapes]
     path = np.einsum_path(equation, *stand_ins, optimize="greedy")[0][1:]

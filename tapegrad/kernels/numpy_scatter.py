@@ -202,7 +202,7 @@ def put_along_axis_add(g: Any, indices: Any, shape: tuple[int, ...], axis: int) 
 
 
 # -- overwriting ---------------------------------------------------------------------------------------
-def _picks_once(index: Any) -> bool:
+def picks_once(index: Any) -> bool:
     """Whether an index can pick no element twice: basic ones, and a mask by itself."""
     return is_basic(index) or getattr(index, "dtype", None) == np.bool_
 
@@ -215,7 +215,7 @@ def _places(index: Any, shape: tuple[int, ...]) -> Any:
 def put(x: Any, value: Any, index: Any) -> Any:
     """A copy of `x` with `value` at the index; of several values for one element the last one stays."""
     out = np.array(x, order="C")
-    if _picks_once(index):
+    if picks_once(index):
         out[index] = value
     else:  # in row-major order of the picks; NumPy's own order depends on the memory layout of index arrays
         places = _places(index, out.shape)
@@ -229,11 +229,9 @@ def _fitted(value: Any, rank: int) -> Any:
     return value.reshape(value.shape[extra:]) if extra > 0 and value.shape[:extra] == (1,) * extra else value
 
 
-def stays(index: Any, shape: tuple[int, ...]) -> Any:
-    """Which picks of an index are the last of their element, so that their value stays; None if all are."""
-    if _picks_once(index):
-        return None
-    places = _places(index, shape)
+def last_picks(x: Any, index: Any) -> Any:
+    """Which picks of an index into `x` are the last of their element."""
+    places, shape = _places(index, x.shape), x.shape
     flat = places.reshape(-1)
     order = np.arange(flat.size)
     last = np.empty(math.prod(shape), np.intp)

@@ -38,6 +38,8 @@ from tapegrad.kernels.tensorflow_basics import (  # noqa: F401  re-exported: the
     where,
 )
 from tapegrad.kernels.tensorflow_basics import cast_to as cast  # noqa: F401
+from tapegrad.kernels.tensorflow_bessel import bessel_i, i0, i0e, i1, i1e, scaled_bessel_slope  # noqa: F401
+from tapegrad.kernels.tensorflow_conv import conv, conv_input_grad, conv_kernel_grad, fold, unfold  # noqa: F401
 from tapegrad.kernels.tensorflow_elementwise import (  # noqa: F401
     abs,
     acos,
@@ -90,7 +92,47 @@ from tapegrad.kernels.tensorflow_elementwise import (  # noqa: F401
     tanh,
     trunc,
 )
+from tapegrad.kernels.tensorflow_fft import (  # noqa: F401
+    dft,
+    fft_frequencies,
+    inverse_dft,
+    inverse_real_dft,
+    real_dft,
+    rfft_frequencies,
+)
 from tapegrad.kernels.tensorflow_index import getitem, nonzero, take, take_along_axis  # noqa: F401
+from tapegrad.kernels.tensorflow_linalg import (  # noqa: F401
+    around_zero,
+    cholesky,
+    cofactor,
+    cofactor_along,
+    contract,
+    det,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    inv,
+    inv_or_inf,
+    matrix_exp,
+    matrix_exp_along,
+    matrix_rank,
+    pinv,
+    qr,
+    slogdet,
+    solve,
+    solve_triangular,
+    svd,
+    svdvals,
+)
+from tapegrad.kernels.tensorflow_pool import (  # noqa: F401
+    window_argmax,
+    window_max,
+    window_put,
+    window_spread,
+    window_sum,
+    window_take,
+)
 from tapegrad.kernels.tensorflow_products import adjoint_matmul, inner, matmul, matmul_adjoint  # noqa: F401
 from tapegrad.kernels.tensorflow_scatter import (  # noqa: F401
     last_picks,
@@ -128,6 +170,34 @@ from tapegrad.kernels.tensorflow_shape import (  # noqa: F401
     zeros_like,
 )
 from tapegrad.kernels.tensorflow_sort import argsort, insertion_index, unique_index  # noqa: F401
+from tapegrad.kernels.tensorflow_special import (  # noqa: F401
+    beta,
+    betaln,
+    digamma,
+    entr,
+    erf,
+    erfc,
+    erfcinv,
+    erfcx,
+    erfinv,
+    expit,
+    gamma,
+    gammaln,
+    kl_div,
+    log_ndtr,
+    logit,
+    ndtr,
+    ndtri,
+    polygamma,
+    polygamma_gap,
+    rel_entr,
+    scaled_erfc_integral,
+    sinc,
+    sinc_derivative,
+    xlog1py,
+    xlogy,
+    zeta,
+)
 from tapegrad.kernels.tensorflow_sums import (  # noqa: F401
     all,
     argmax,

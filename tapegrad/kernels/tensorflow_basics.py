@@ -7,8 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.kernels import tensorflow_calls as calls
-from tapegrad.kernels.tensorflow_array import TFArray, able, asarray, converted, inexact, made, pair
-from tapegrad.kernels.tensorflow_calls import BF16, BOOL, C64, F16, F32, F64, INT32, INT64, cast, scalar
+from tapegrad.kernels.tensorflow_array import (
+    TFArray,
+    able,
+    asarray,
+    converted,
+    inexact,
+    is_static,
+    made,
+    pair,
+    shape_tensor,
+)
+from tapegrad.kernels.tensorflow_calls import BF16, BOOL, C64, F16, F32, F64, INT32, INT64, cast, ints, scalar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,13 +114,16 @@ def truths(x: Any) -> Any:
 def truth(condition: Any, x1: Any, x2: Any) -> Any:
     """1 where the condition holds and 0 elsewhere, in the dtype and shape of an op of `x1` and `x2`."""
     a, b, d = pair(x1, x2)
-    shaped = made(calls.two("BroadcastArgs")(_shape(a), _shape(b)), INT32)
     y = converted(asarray(condition), d)
-    whole = calls.two("BroadcastArgs")(_shape(y.bare), shaped.bare)
-    return made(calls.op("BroadcastTo")(y.bare, whole), d)
+    shapes = [y.shape, made(a, d).shape, made(b, d).shape]
+    if all(map(is_static, shapes)):
+        shape = np.broadcast_shapes(*shapes)
+        return y if y.shape == shape else made(_BROADCAST(y.bare, ints(shape)), d, shape)
+    whole = _BROADCAST_ARGS(_BROADCAST_ARGS(*map(shape_tensor, shapes[:2])), shape_tensor(shapes[2]))
+    return made(_BROADCAST(y.bare, whole), d)
 
 
-_shape = calls.op("Shape")
+_BROADCAST, _BROADCAST_ARGS = calls.two("BroadcastTo"), calls.two("BroadcastArgs")
 
 
 # -- logic -----------------------------------------------------------------------------------------------

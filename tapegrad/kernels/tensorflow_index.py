@@ -76,10 +76,10 @@ class Basic:
         if known:
             begin, end, step = part.indices(n)
             if step < 0:
-                if end < 0:
-                    self.end_mask |= bit
                 if begin < 0:  # nothing is there
                     return 0, 0, 1
+                if end < 0:
+                    self.end_mask |= bit
             return begin, end, step
         if part.start is None:
             self.begin_mask |= bit

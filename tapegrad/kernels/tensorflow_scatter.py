@@ -20,7 +20,7 @@ from tapegrad.kernels.tensorflow_index import (
     parts_of,
     place_of,
 )
-from tapegrad.kernels.tensorflow_shape import arange, broadcast_to, expand_dims, moveaxis, one_axis, reshape
+from tapegrad.kernels.tensorflow_shape import arange, broadcast_to, expand_dims, moveaxis, one_axis, reshape, zeros
 
 _SLICE_GRAD, _SLICE_UPDATE = calls.op("StridedSliceGrad"), calls.op("TensorStridedSliceUpdate")
 _SCATTER = calls.op("ScatterNd")
@@ -61,6 +61,8 @@ def _added(ids: Any, rows: Any, shape: tuple[Any, ...]) -> Any:
     at = expand_dims(converted(asarray(ids), INT64), axis=1)
     if rows.dtype is BOOL:
         raise TypeError("booleans cannot be added up")
+    if 0 in shape:
+        return zeros(shape, dtype=rows.dtype)
     target = shape_tensor(shape)
     return made(_SCATTER(at.bare, rows.bare, cast(target, INT64)), rows.dtype, shape)
 

@@ -7,35 +7,41 @@ from typing import Any
 from tapegrad.dtypes import as_dtype, float32
 from tapegrad.info import check_device
 from tapegrad.registry import constant
+from tapegrad.registry.backends import making
 
-# Every function takes `device`, as the array API has it; NumPy kernels have one, "cpu".
+# Every function takes `device`, as the array API has it; NumPy kernels have one, "cpu".  `backend` says which kernels make
+# the array, "numpy" or "tensorflow"; those that `set_default_backend` names if it is None.
 
 
 @constant(laws=lambda draw: ({"shape": (draw.size("n"), 2)},))
-def zeros(xp: Any, /, shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+def zeros(xp: Any, /, shape: Any, *, dtype: Any = None, device: Any = None, backend: Any = None) -> Any:
     """An array of zeros."""
     check_device(device)
+    xp = making(xp, backend)
     return xp.zeros(shape, dtype=as_dtype(dtype or float32))
 
 
 @constant(laws=lambda draw: ({"shape": (draw.size("n"), 2)},))
-def ones(xp: Any, /, shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+def ones(xp: Any, /, shape: Any, *, dtype: Any = None, device: Any = None, backend: Any = None) -> Any:
     """An array of ones."""
     check_device(device)
+    xp = making(xp, backend)
     return xp.ones(shape, dtype=as_dtype(dtype or float32))
 
 
 @constant(laws=lambda draw: ({"shape": (draw.size("n"), 2)},))
-def empty(xp: Any, /, shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+def empty(xp: Any, /, shape: Any, *, dtype: Any = None, device: Any = None, backend: Any = None) -> Any:
     """An array whose elements mean nothing."""
     check_device(device)
+    xp = making(xp, backend)
     return xp.zeros(shape, dtype=as_dtype(dtype or float32))
 
 
 @constant(laws=lambda draw: ({"shape": (draw.size("n"), 2), "fill_value": 2.5},))
-def full(xp: Any, /, shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+def full(xp: Any, /, shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, backend: Any = None) -> Any:
     """An array of one value, whose type decides the dtype if none is given."""
     check_device(device)
+    xp = making(xp, backend)
     return xp.full(shape, fill_value, dtype=as_dtype(dtype or type(fill_value)))
 
 
@@ -72,10 +78,11 @@ def full_like(xp: Any, x: Any, /, fill_value: Any, *, dtype: Any = None, device:
 
 @constant(laws=lambda draw: ({"start": 1, "stop": 7, "step": 2},))
 def arange(
-    xp: Any, /, start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None
+    xp: Any, /, start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, backend: Any = None
 ) -> Any:
     """Numbers from `start` up to, but not including, `stop`; from 0 to `start` if no stop is given."""
     check_device(device)
+    xp = making(xp, backend)
     if stop is None:
         start, stop = 0, start
     if dtype is None:
@@ -85,17 +92,19 @@ def arange(
 
 @constant(laws=lambda draw: ({"start": 0.5, "stop": 2.0, "num": 4},))
 def linspace(
-    xp: Any, /, start: Any, stop: Any, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True
+    xp: Any, /, start: Any, stop: Any, num: int, *, dtype: Any = None, device: Any = None, backend: Any = None, endpoint: bool = True
 ) -> Any:
     """`num` evenly spaced numbers from `start` to `stop`, which is left out if not `endpoint`."""
     check_device(device)
+    xp = making(xp, backend)
     return xp.linspace(start, stop, num, dtype=as_dtype(dtype or float32), endpoint=endpoint)
 
 
 @constant(laws=lambda draw: ({"n_rows": 3, "n_cols": 4, "k": draw.choice(0, 1, -1)},))
 def eye(
-    xp: Any, /, n_rows: int, n_cols: int | None = None, *, k: int = 0, dtype: Any = None, device: Any = None
+    xp: Any, /, n_rows: int, n_cols: int | None = None, *, k: int = 0, dtype: Any = None, device: Any = None, backend: Any = None
 ) -> Any:
     """A matrix with ones on diagonal `k` and zeros elsewhere."""
     check_device(device)
+    xp = making(xp, backend)
     return xp.eye(n_rows, n_cols, k=k, dtype=as_dtype(dtype or float32))

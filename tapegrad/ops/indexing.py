@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad.kernels.batched import Batched
-from tapegrad.kernels.numpy_scatter import is_basic, stays
-from tapegrad.registry import linear, no_derivative
+from tapegrad.kernels.numpy_scatter import is_basic, picks_once
+from tapegrad.registry import constant, linear, no_derivative
 from tapegrad.registry.batching import full_batch, shifted
 
 
@@ -97,14 +97,25 @@ def put(xp: Any, x: Any, value: Any, /, index: Any) -> Any:
 
 def _put_adjoint(F: Any, g: Any, value: Any, index: Any) -> Any:
     c = F.getitem(g, index)
-    kept = stays(index, g.shape)
-    if kept is not None:
-        c = F.where(kept, c, 0)
+    if not picks_once(index):
+        c = F.where(F.last_picks(g, index), c, 0)
     inner = value.shape[max(len(value.shape) - len(c.shape), 0) :]
     return F.reshape(F.sum_to(c, inner), value.shape)
 
 
 put.adjoint(x=lambda F, g, index: F.put(g, F.zeros((), dtype=g.dtype), index), value=_put_adjoint)
+
+
+@constant(laws=_picked, public=False)
+def last_picks(xp: Any, x: Any, /, index: Any) -> Any:
+    """Whether each pick of an index is the last one of its element, whose value stays when several are put there."""
+    return xp.last_picks(x, index)
+
+
+@last_picks.batch
+def _last_picks_batch(F: Any, has: Any, x: Any, *, index: Any) -> Any:
+    item = F.last_picks(F.zeros(x.shape[1:], dtype=x.dtype), index)  # the same for all
+    return F.broadcast_to(item, (x.shape[0], *item.shape))
 
 
 @put.batch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from tapegrad.registry import space as spaces
 from tapegrad.registry.space import ADOPTERS, ERRORS, FINDERS, NUMPY, SCALARS, SPACES, Space
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 NAMES = ("numpy", "tensorflow")
 #: The environment variable that says which kernels make new arrays.
@@ -85,6 +86,28 @@ def moved(raw: Any, name: str) -> Any:
     from tapegrad.kernels.tensorflow_array import asarray
 
     return asarray(raw)
+
+
+def placed(raw: Any) -> Any:
+    """A raw value where new arrays are made."""
+    space = spaces.default_space()
+    return raw if space is NUMPY else moved(raw, space.space_name.lower())
+
+
+def making(xp: Any, name: str | None) -> Any:
+    """The kernels that make an array: those of a name, if there is one."""
+    return xp if name is None else backend(name)
+
+
+@contextlib.contextmanager
+def making_on(name: str) -> Iterator[None]:
+    """Let new arrays be made by the kernels of this name, inside."""
+    before = spaces.DEFAULT[:]
+    set_default_backend(name)
+    try:
+        yield
+    finally:
+        spaces.DEFAULT[:] = before
 
 
 # -- TensorFlow's own objects ------------------------------------------------------------------------------
