@@ -58,8 +58,9 @@ def load(
 ) -> Any:
     """The object in a file of `save`, here or in PyTorch.
 
-    Whatever `weights_only` says, a file makes tensors, containers and numbers, and objects of the classes that
-    `add_safe_globals` allows.  Everything is read to the CPU and, by `map_location`, moved from there.
+    A file makes tensors, containers and numbers, and objects of the classes that `add_safe_globals` allows; with
+    `weights_only=False` modules too, of classes that are already imported, and nothing else.  Everything is read to the
+    CPU and, by `map_location`, moved from there.
 
     Raises pickle.UnpicklingError for what a file may not name.
     """
@@ -79,10 +80,10 @@ def load(
 
     if isinstance(f, str | os.PathLike):
         with open(f, "rb") as file:
-            found = reading.read(file, located, encoding)
+            found = reading.read(file, located, encoding, whole=weights_only is False)
     elif hasattr(f, "read"):
         seekable = f if hasattr(f, "seek") and hasattr(f, "tell") else io.BytesIO(f.read())
-        found = reading.read(seekable, located, encoding)
+        found = reading.read(seekable, located, encoding, whole=weights_only is False)
     else:
         raise AttributeError(
             f"expected 'f' to be string, path, or a file-like object with a 'read' attribute, got {f!r}"

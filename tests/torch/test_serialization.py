@@ -176,6 +176,16 @@ class Harmless:
         self.x = 3
 
 
+class Net(T.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = T.nn.Sequential(T.nn.Linear(3, 2), T.nn.ReLU())
+        self.act = T.tanh
+
+    def forward(self, x: Any) -> Any:
+        return self.act(self.layers(x))
+
+
 def archive_of(data: bytes, **entries: bytes) -> io.BytesIO:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
@@ -201,6 +211,49 @@ def test_a_class_is_read_where_it_was_allowed() -> None:
     with serialization.safe_globals([Harmless]):
         assert serialization.load(file).x == 3
     assert serialization.get_safe_globals() == []
+
+
+def test_a_module_is_read_whole_where_that_was_asked_for() -> None:
+    net = Net()
+    file = io.BytesIO()
+    serialization.save({"net": net, "note": "text"}, file)
+    file.seek(0)
+    with pytest.raises(pickle.UnpicklingError, match=r"which is not among what a file may name"):
+        serialization.load(file)
+    file.seek(0)
+    found = serialization.load(file, weights_only=False)["net"]
+    assert type(found) is Net
+    assert found.act is net.act
+    x = T.ones(2, 3)
+    assert found(x).tolist() == net(x).tolist()
+
+
+@pytest.mark.interop("torch")
+def test_a_module_of_pytorch_is_read_whole() -> None:
+    import torch
+
+    theirs = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU(), torch.nn.BatchNorm1d(2)).eval()
+    file = io.BytesIO()
+    torch.save(theirs, file)
+    file.seek(0)
+    ours = serialization.load(file, weights_only=False)
+    assert [type(layer).__name__ for layer in ours] == ["Linear", "ReLU", "BatchNorm1d"]
+    np.testing.assert_allclose(ours(T.ones(4, 3)).tolist(), theirs(torch.ones(4, 3)).tolist(), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "call", [b"ctorch\nmanual_seed\n(K\x05tR.", b"(K\x05itorch\nmanual_seed\n.", b"(ctorch\nmanual_seed\nK\x05o."]
+)
+def test_a_function_that_a_file_may_name_is_not_called(call: bytes) -> None:
+    T.manual_seed(3)
+    with pytest.raises(pickle.UnpicklingError, match=r"manual_seed.* may be named in a file, but not be called"):
+        serialization.load(archive_of(b"\x80\x02" + call), weights_only=False)
+    assert T.initial_seed() == 3
+
+
+def test_a_class_that_is_no_module_is_not_made_whatever_was_asked_for() -> None:
+    with pytest.raises(pickle.UnpicklingError, match=r"asks for .*Harmless, which is not among"):
+        serialization.load(archive_of(pickle.dumps(Harmless(), 2)), weights_only=False)
 
 
 def rebuilt(*arguments: Any) -> bytes:

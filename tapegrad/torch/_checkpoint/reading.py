@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import pickle
 import struct
-import tarfile
 import zipfile
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from tapegrad.torch import _arrays
+from tapegrad.torch._checkpoint import modules
 from tapegrad.torch._checkpoint.names import STORAGES, UNTYPED
 from tapegrad.torch._dtypes import NAMES as DTYPES
 from tapegrad.torch._size import Size
@@ -160,7 +160,7 @@ def _factory(factory: Any) -> Any:
     return factory
 
 
-def _found(module: str, name: str) -> Any:
+def _found(module: str, name: str, *, whole: bool) -> Any:
     full = f"{module}.{name}"
     if full in ALLOWED:
         return ALLOWED[full]
@@ -176,6 +176,8 @@ def _found(module: str, name: str) -> Any:
         return _StorageType(None)
     if full in _WORDS:
         return full
+    if whole and (found := modules.found(module, name)) is not None:
+        return found
     raise pickle.UnpicklingError(
         f"Weights only load failed: the file asks for {full}, which is not among what a file may name "
         f"(Unsupported global: GLOBAL {full} was not an allowed global by default). A file can run any code through the "
@@ -189,24 +191,44 @@ class _Unpickler(_Machine):  # type: ignore[misc]
 
     dispatch: ClassVar[dict[int, Any]] = _Machine.dispatch.copy()
 
-    def __init__(self, file: Any, storage_of: Callable[[Any, str, str, int], Any], encoding: str = "utf-8") -> None:
+    def __init__(
+        self,
+        file: Any,
+        storage_of: Callable[[Any, str, str, int], Any],
+        encoding: str = "utf-8",
+        *,
+        whole: bool = False,
+    ) -> None:
         super().__init__(file, encoding=encoding)
         self._storage_of = storage_of
+        self._whole = whole
         self.has_arrays = False
 
     def find_class(self, module: str, name: str) -> Any:
-        found = _found(module, name)
+        found = _found(module, name, whole=self._whole)
         self.has_arrays |= found is _NumpyArray
         return found
 
     def load_state(self) -> None:
         """Give the last object but one the last one as its state."""
         made = self.stack[-2]
-        if type(made) not in (OrderedDict, _Dtype, _NumpyArray, *ALLOWED.values()):
-            raise pickle.UnpicklingError(f"load(f): a state for an object of type {type(made).__name__} is not read")
+        kind = type(made)
+        if kind not in (OrderedDict, _Dtype, _NumpyArray, *ALLOWED.values()) and not modules.is_module_class(kind):
+            raise pickle.UnpicklingError(f"load(f): a state for an object of type {kind.__name__} is not read")
         self.load_build()
 
+    def load_call(self) -> None:
+        """Call the last object but one with the last one as its arguments."""
+        _check_callable(self.stack[-2])
+        self.load_reduce()
+
+    def _instantiate(self, klass: Any, args: Any) -> None:
+        # What opcodes of old call.
+        _check_callable(klass)
+        super()._instantiate(klass, args)
+
     dispatch[pickle.BUILD[0]] = load_state
+    dispatch[pickle.REDUCE[0]] = load_call
 
     def persistent_load(self, saved: Any) -> Any:
         if not isinstance(saved, tuple) or len(saved) < 5 or saved[0] != "storage":
@@ -226,30 +248,40 @@ class _Unpickler(_Machine):  # type: ignore[misc]
         return _finished(found, set()) if self.has_arrays else found
 
 
-def read(file: Any, located: Callable[[str], None], encoding: str) -> Any:
-    """The object in a file that is open for reading; `located` is told the device of each storage."""
+def _check_callable(function: Any) -> None:
+    if not any(function is f for f in (*_FUNCTIONS.values(), *_TYPES.values(), *ALLOWED.values())):
+        raise pickle.UnpicklingError(f"load(f): {function!r} may be named in a file, but not be called")
+
+
+def read(file: Any, located: Callable[[str], None], encoding: str, *, whole: bool = False) -> Any:
+    """The object in a file that is open for reading; `located` is told the device of each storage.
+
+    With `whole`, a file may name classes of modules that the program knows.
+    """
     start = file.tell()
     head = file.read(4)
     file.seek(start)
     if head == b"PK\x03\x04":
-        return _read_zip(file, located, encoding)
-    if tarfile_like(file):
+        return _read_zip(file, located, encoding, whole)
+    if _is_tar(file):
         raise RuntimeError(
             "load(f): this is a tar archive, PyTorch's format of 2016, which is not read; "
             "save it anew with a PyTorch of today: torch.save(torch.load(path), path)"
         )
-    return _read_pickles(file, located, encoding)
+    return _read_pickles(file, located, encoding, whole)
 
 
-def tarfile_like(file: Any) -> bool:
+def _is_tar(file: Any) -> bool:
     """Whether a tar archive begins here."""
+    import tarfile
+
     start = file.tell()
     head = file.read(512)
     file.seek(start)
     return len(head) == 512 and head[257:262] == b"ustar" and tarfile.is_tarfile(io.BytesIO(head + file.read()))
 
 
-def _read_zip(file: Any, located: Callable[[str], None], encoding: str) -> Any:
+def _read_zip(file: Any, located: Callable[[str], None], encoding: str, whole: bool) -> Any:
     with zipfile.ZipFile(file) as archive:
         names = {name.partition("/")[2]: name for name in archive.namelist()}
         if "data.pkl" not in names:
@@ -265,14 +297,14 @@ def _read_zip(file: Any, located: Callable[[str], None], encoding: str) -> Any:
                 storages[key] = _ordered(np.frombuffer(data, dtype or np.uint8), order)
             return storages[key]
 
-        return _Unpickler(io.BytesIO(archive.read(names["data.pkl"])), storage_of, encoding).read()
+        return _Unpickler(io.BytesIO(archive.read(names["data.pkl"])), storage_of, encoding, whole=whole).read()
 
 
 def _ordered(array: np.ndarray[Any, Any], order: str) -> np.ndarray[Any, Any]:
     return array.byteswap() if (order == "little") != (np.little_endian) else array
 
 
-def _read_pickles(file: Any, located: Callable[[str], None], encoding: str) -> Any:
+def _read_pickles(file: Any, located: Callable[[str], None], encoding: str, whole: bool) -> Any:
     """The format before archives: magic number, protocol, the machine, the object, the storages' keys, their numbers."""
 
     def no_storage(*_: Any) -> Any:
@@ -299,7 +331,9 @@ def _read_pickles(file: Any, located: Callable[[str], None], encoding: str) -> A
         return storages[key]
 
     start = file.tell()
-    _Unpickler(file, storage_of, encoding).read()  # says which storages there are, whose numbers come after it
+    _Unpickler(
+        file, storage_of, encoding, whole=whole
+    ).read()  # says which storages there are, whose numbers come after it
     for key in plain():
         array = storages[str(key)]
         (count,) = struct.unpack("<q" if little else ">q", file.read(8))
@@ -309,7 +343,7 @@ def _read_pickles(file: Any, located: Callable[[str], None], encoding: str) -> A
         array[...] = _ordered(data, "little" if little else "big")
     end = file.tell()
     file.seek(start)
-    found = _Unpickler(file, storage_of, encoding).read()
+    found = _Unpickler(file, storage_of, encoding, whole=whole).read()
     file.seek(end)
     return found
 

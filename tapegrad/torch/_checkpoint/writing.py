@@ -8,11 +8,13 @@ import struct
 import sys
 import zipfile
 from collections import OrderedDict
+from types import FunctionType
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from tapegrad.torch import _arrays
+from tapegrad.torch._checkpoint import modules
 from tapegrad.torch._checkpoint.names import STORAGE_OF, UNTYPED, Name
 from tapegrad.torch._dtypes import dtype as Dtype
 from tapegrad.torch._dtypes import dtype_of
@@ -62,8 +64,18 @@ class _Pickler(_Machine):  # type: ignore[misc]
         self.write(pickle.GLOBAL + f"torch\n{repr(found).removeprefix('torch.')}\n".encode())
         self.memoize(found)
 
+    def save_global(self, obj: Any, name: Any = None) -> None:
+        """A class or function by name; one of the facade by the name that it has for users."""
+        public = modules.public_name(obj) if name is None else None
+        if public is None:
+            super().save_global(obj, name)
+        else:
+            self.write(pickle.GLOBAL + "\n".join((*public, "")).encode())
+            self.memoize(obj)
+
     dispatch[Name] = save_name
     dispatch[Dtype] = save_dtype
+    dispatch[FunctionType] = save_global
 
     def persistent_id(self, obj: Any) -> Any:
         if type(obj) is not _Storage:

@@ -1,0 +1,54 @@
+"""Modules that are saved whole: names of their classes in files, and which a file may name where it is trusted so far.
+
+A file that is read with `weights_only=False` may name subclasses of `nn.Module` that the program has already imported, and
+functions of `torch` and `nn.functional` (an activation that a module keeps), which it can't call.  Nothing is imported.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import FunctionType
+from typing import Any
+
+from tapegrad.torch import _arrays
+
+_HERE = "tapegrad.torch"
+#: Where a class or function of the facade is looked for, whatever module it was defined in.
+_HOMES = ("nn", "nn.functional", "")
+
+
+def _home(path: str) -> Any:
+    found = _arrays.facade()
+    for part in filter(None, path.split(".")):
+        found = getattr(found, part)
+    return found
+
+
+def public_name(obj: Any) -> tuple[str, str] | None:
+    """The module and name under which the facade offers a class or function of its own; None for others."""
+    if not str(getattr(obj, "__module__", "")).startswith(_HERE):
+        return None
+    name = obj.__name__
+    for path in _HOMES:
+        if getattr(_home(path), name, None) is obj:
+            return f"{_HERE}.{path}".rstrip("."), name
+    return None
+
+
+def is_module_class(obj: Any) -> bool:
+    """Whether this is a class of modules."""
+    return isinstance(obj, type) and issubclass(obj, _home("nn").Module)
+
+
+def found(module: str, name: str) -> Any:
+    """The class of modules, or the function, of this name; None if there is none, or it may not be named."""
+    ours = module.removeprefix("tapegrad.")
+    if ours == "torch" or ours.startswith("torch."):
+        exact = ours.removeprefix("torch").removeprefix(".")
+        for path in sorted(_HOMES, key=lambda path: path != exact):
+            obj = getattr(_home(path), name, None)
+            if is_module_class(obj) or isinstance(obj, FunctionType):
+                return obj
+        return None
+    obj = getattr(sys.modules.get(module), name, None)
+    return obj if is_module_class(obj) else None
