@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
-import types
 from typing import Any
-
-from tapegrad._version import __version__ as _own_version
 
 __version__ = "2.13.0"
 
@@ -30,14 +26,6 @@ preserve_format = _Named("preserve_format")
 channels_last = _Named("channels_last")
 channels_last_3d = _Named("channels_last_3d")
 layout = memory_format = _Named
-
-
-def module(name: str, doc: str, **members: Any) -> Any:
-    """A module made of these members."""
-    made = types.ModuleType(f"tapegrad.torch.{name}", doc)
-    vars(made).update(members)
-    sys.modules[made.__name__] = made
-    return made
 
 
 # -- threads ---------------------------------------------------------------------------------------------------
@@ -140,113 +128,6 @@ def get_default_device() -> Any:
 
 def _assert(condition: Any, message: Any) -> None:
     assert condition, message
-
-
-# -- devices ---------------------------------------------------------------------------------------------------
-def _no_cuda(*_: Any, **__: Any) -> Any:
-    raise AssertionError("Torch not compiled with CUDA enabled: tapegrad computes with NumPy, on the CPU")
-
-
-def _nothing(*_: Any, **__: Any) -> None:
-    return None
-
-
-class _DeviceContext:
-    """The context of a device that is not there: `cuda.device(-1)` changes nothing."""
-
-    def __init__(self, device: Any = None) -> None:
-        self.idx = device
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *_: object) -> None:
-        return None
-
-
-def _legacy_classes() -> dict[str, Any]:
-    from tapegrad.torch._functions.convert import LEGACY
-
-    def of(name: str) -> Any:
-        def __new__(cls: Any, *args: Any, **words: Any) -> Any:
-            raise TypeError(f"type torch.cuda.{name} not available. Torch not compiled with CUDA enabled.")
-
-        return type(name, (), {"__new__": __new__, "__module__": "torch.cuda"})
-
-    return {name: of(name) for name in LEGACY}
-
-
-def make_cuda() -> Any:
-    """The module `cuda`, which answers that there is none."""
-    amp = module("cuda.amp", "Mixed precision on GPUs.")
-    zero = {
-        name: (lambda *_, **__: 0)
-        for name in (
-            "device_count", "memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved",
-            "memory_cached", "max_memory_cached",
-        )
-    }  # fmt: skip
-    quiet = dict.fromkeys(("empty_cache", "manual_seed", "manual_seed_all", "seed", "seed_all", "set_device", "init", "ipc_collect", "reset_peak_memory_stats", "reset_max_memory_allocated"), _nothing)  # fmt: skip
-    refused = dict.fromkeys(("current_device", "get_device_name", "get_device_properties", "get_device_capability", "synchronize", "current_stream", "default_stream", "memory_summary", "memory_stats", "mem_get_info", "Stream", "Event", "get_rng_state"), _no_cuda)  # fmt: skip
-    members: dict[str, Any] = {
-        "is_available": lambda: False,
-        "is_initialized": lambda: False,
-        "is_bf16_supported": lambda *_, **__: False,
-        "device": _DeviceContext,
-        "amp": amp,
-        "nccl": module("cuda.nccl", "Not there.", version=_no_cuda),
-        **zero,
-        **quiet,
-        **refused,
-        **_legacy_classes(),
-    }
-    return module("cuda", "GPUs: there is none on NumPy kernels.", **members)
-
-
-class _Flags(types.ModuleType):
-    """Flags that scripts set, and that change nothing."""
-
-
-def make_backends() -> Any:
-    """The module `backends`."""
-    cudnn = _Flags("tapegrad.torch.backends.cudnn", "Flags of cuDNN, which is not there.")
-    vars(cudnn).update(
-        enabled=True, benchmark=False, deterministic=False, allow_tf32=True,
-        is_available=lambda: False, version=lambda: None, flags=lambda **_: _DeviceContext(),
-    )  # fmt: skip
-    matmul = types.SimpleNamespace(allow_tf32=False, allow_fp16_reduced_precision_reduction=True)
-    parts = {
-        "cudnn": cudnn,
-        "cuda": module("backends.cuda", "Flags of CUDA, which is not there.", matmul=matmul, is_built=lambda: False),
-        "mps": module("backends.mps", "Not there.", is_available=lambda: False, is_built=lambda: False),
-        "mkl": module("backends.mkl", "Not used.", is_available=lambda: False),
-        "mkldnn": module("backends.mkldnn", "Not used.", is_available=lambda: False),
-        "openmp": module("backends.openmp", "Not used.", is_available=lambda: False),
-    }
-    sys.modules[cudnn.__name__] = cudnn
-    return module("backends", "What computes, and its flags.", **parts)
-
-
-def make_accelerator() -> Any:
-    """The module `accelerator`, which answers that there is none."""
-    refused = dict.fromkeys(("current_device_index", "set_device_index", "set_device_idx", "synchronize"), _no_cuda)
-    return module(
-        "accelerator",
-        "Accelerators: there is none on NumPy kernels.",
-        is_available=lambda: False,
-        device_count=lambda: 0,
-        current_accelerator=lambda check_available=False: None,
-        device_index=_DeviceContext,
-        **refused,
-    )
-
-
-def make_version() -> Any:
-    """The module `version`."""
-    return module(
-        "version", "Which version this is like.", __version__=__version__, cuda=None, hip=None, debug=False,
-        git_version=f"tapegrad {_own_version}",
-    )  # fmt: skip
 
 
 NAMES = [

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 import tapegrad.ops.nn
 import tapegrad.special  # noqa: F401  declares its ops
 from tapegrad.torch._dtypes import DEFAULT, numpy_of
@@ -17,12 +19,12 @@ from tapegrad.torch._tensor import Tensor, wrap
 _UNARY = {
     "abs": "abs", "absolute": "abs", "acos": "acos", "arccos": "acos", "acosh": "acosh", "arccosh": "acosh", "asin": "asin",
     "arcsin": "asin", "asinh": "asinh", "arcsinh": "asinh", "atan": "atan", "arctan": "atan", "atanh": "atanh",
-    "arctanh": "atanh", "ceil": "ceil", "cos": "cos", "cosh": "cosh", "digamma": "digamma", "erf": "erf", "erfc": "erfc",
-    "erfinv": "erfinv", "exp": "exp", "expm1": "expm1", "floor": "floor", "i0": "i0", "lgamma": "gammaln", "log": "log",
+    "arctanh": "atanh", "cos": "cos", "cosh": "cosh", "digamma": "digamma", "erf": "erf", "erfc": "erfc",
+    "erfinv": "erfinv", "exp": "exp", "expm1": "expm1", "i0": "i0", "lgamma": "gammaln", "log": "log",
     "log10": "log10", "log1p": "log1p", "log2": "log2", "neg": "negative", "negative": "negative",
     "reciprocal": "reciprocal", "sigmoid": "sigmoid", "sin": "sin", "sinc": "sinc", "sinh": "sinh", "sqrt": "sqrt",
-    "square": "square", "tan": "tan", "tanh": "tanh", "trunc": "trunc", "fix": "trunc", "bitwise_not": "bitwise_invert",
-    "relu": "relu", "sgn": "sign", "exp2": "exp2", "rsqrt": "rsqrt", "frac": "frac", "deg2rad": "deg2rad",
+    "square": "square", "tan": "tan", "tanh": "tanh", "bitwise_not": "bitwise_invert",
+    "sgn": "sign", "exp2": "exp2", "rsqrt": "rsqrt", "frac": "frac", "deg2rad": "deg2rad",
     "rad2deg": "rad2deg", "nan_to_num": "nan_to_num",
 }  # fmt: skip
 
@@ -35,12 +37,16 @@ def _rsqrt(x: Any) -> Any:
     return S.reciprocal(S.sqrt(x))
 
 
+_NEVER = np.False_
+
+
+def _flat(x: Any, y: Any) -> Any:
+    """A value that is constant wherever it is smooth, with a derivative of 0 for `x`, if that is watched."""
+    return y if x.node is None else S.where(_NEVER, S.astype(x, y.array.dtype), y)
+
+
 def _frac(x: Any) -> Any:
     return S.subtract(x, S.trunc(x))
-
-
-def _sign(x: Any) -> Any:
-    return S.sign(x)
 
 
 def _clamp(x: Any, low: Any, high: Any) -> Any:
@@ -59,14 +65,16 @@ def _round(x: Any, decimals: int) -> Any:
     if x.array.dtype.kind in "iu":
         return x.clone()
     if not decimals:
-        return S.round(x)
+        return _flat(x, S.round(x))
     scale = 10.0**decimals
-    return S.divide(S.round(S.multiply(x, scale)), scale)
+    return _flat(x, S.divide(S.round(S.multiply(x, scale)), scale))
 
 
 def _div(x: Any, other: Any, rounding_mode: Any) -> Any:
     if rounding_mode is None:
         return S.divide(x, other)
+    if rounding_mode in ("floor", "trunc") and isinstance(x, Tensor) and x.node is not None:
+        return _flat(S.subtract(x, other), _div(x.detach(), other, rounding_mode))
     if rounding_mode == "floor":
         return _floor_divide(x, other)
     if rounding_mode == "trunc":
@@ -108,8 +116,6 @@ def _logit(x: Any, eps: Any) -> Any:
 
 
 def _nan_to_num(x: Any, nan: float | None = None, posinf: Any = None, neginf: Any = None) -> Any:
-    import numpy as np
-
     if x.array.dtype.kind not in "fV":
         return x.clone()
     info = np.finfo(x.array.dtype)
@@ -130,8 +136,6 @@ def _pow(x: Any, exponent: Any) -> Any:
 
 
 def _isclose(x: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
-    import numpy as np
-
     if x.array.dtype != other.array.dtype:
         raise RuntimeError(f"{_kind(x)} did not match {_kind(other)}")
     return wrap(np.isclose(np.asarray(x.read()[0]), np.asarray(other.read()[0]), rtol, atol, equal_nan))
@@ -181,8 +185,10 @@ _ONE = {f"{name}(input)": f"S.{op}(input)" for name, op in _UNARY.items() if has
 _ONE |= {
     "exp2(input)": "_exp2(input)",
     "rsqrt(input)": "_rsqrt(input)",
+    "relu(input)": "S.relu(input) if input.array.dtype.kind != 'i' else S.maximum(input, 0)",
     "frac(input)": "_frac(input)",
-    "sign(input)": "_sign(input)",
+    "sign(input)": "S.sign(input)",
+    **{f"{name}(input)": f"_flat(input, S.{name.split('|')[0]}(input))" for name in ("floor", "ceil", "trunc|fix")},
     "deg2rad(input)": "S.multiply(input, 0.017453292519943295)",
     "rad2deg(input)": "S.multiply(input, 57.29577951308232)",
     "round(input, *, decimals=0)": "_round(input, decimals)",

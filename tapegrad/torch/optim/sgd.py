@@ -61,7 +61,7 @@ class SGD(Stepper):
         if momentum:
             buffer = state.get("momentum_buffer")
             if buffer is None:
-                state["momentum_buffer"] = copied(g, p)
+                state["momentum_buffer"] = copied(g)
                 m = g
             else:
                 m = opened(buffer)

@@ -1,0 +1,38 @@
+"""What stands for a device that is not there."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+
+def no_cuda(*_: Any, **__: Any) -> Any:
+    """Refuse what needs a GPU."""
+    raise AssertionError("Torch not compiled with CUDA enabled: tapegrad computes with NumPy, on the CPU")
+
+
+def nothing(*_: Any, **__: Any) -> None:
+    """Do nothing, where there is nothing to do without a device."""
+    return None
+
+
+class NoDevice:
+    """The context of a device that is not there, which changes nothing."""
+
+    def __init__(self, device: Any = None) -> None:
+        self.idx = device
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+def part(package: str, name: str, doc: str, **members: Any) -> Any:
+    """A module of a package, made of these members: flags that scripts set, and answers."""
+    made = types.ModuleType(f"{package}.{name}", doc)
+    vars(made).update(members)
+    sys.modules[made.__name__] = made
+    return made
