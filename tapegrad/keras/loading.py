@@ -56,6 +56,7 @@ def load() -> Any:
         from tapegrad.keras.backend import optimizers
 
         optimizers.install()
+        _keep_double_precision()
     except BaseException:
         for name in [m for m in sys.modules if m == "keras" or m.startswith("keras.")]:  # so that it can be tried again
             del sys.modules[name]
@@ -72,6 +73,14 @@ def load() -> Any:
 def is_loaded() -> bool:
     """Whether this process has Keras on tapegrad."""
     return getattr(sys.modules.get(f"{PACKAGE}.core"), "__tapegrad__", False)
+
+
+def _keep_double_precision() -> None:
+    """Let float64 and int64 stay what they are, as Keras does for TensorFlow alone: for others it narrows them, as JAX does."""
+    from keras.src.backend.common import dtypes
+
+    dtypes.BIT64_TO_BIT32_DTYPE.update(int64="int64", float64="float64")
+    dtypes.PYTHON_DTYPES_MAP.update({int: "int64", "int": "int64"})
 
 
 def _backend() -> str:

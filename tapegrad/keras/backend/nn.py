@@ -9,6 +9,7 @@ from keras.src import backend
 
 import tapegrad as tg
 from tapegrad.keras.backend.core import cast, convert_to_tensor
+from tapegrad.keras.backend.nn_attention import *  # noqa: F403  as below
 from tapegrad.keras.backend.nn_images import *  # noqa: F403  they are part of this module to Keras
 from tapegrad.keras.backend.nn_sequences import *  # noqa: F403  as above
 from tapegrad.registry.space import F

@@ -1,0 +1,69 @@
+"""How Keras is loaded, in processes of their own."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.interop("keras")
+
+
+def run(program, **settings):
+    env = {**os.environ, **settings}
+    return subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=False)
+
+
+def test_no_other_framework_is_needed():
+    program = """
+import sys
+class Blocker:
+    def find_spec(self, name, *rest):
+        if name.split(".")[0] in ("tensorflow", "torch", "jax"):
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Blocker())
+import numpy as np
+from tapegrad.keras import load
+keras = load()
+model = keras.Sequential([keras.layers.Conv2D(2, 2), keras.layers.Flatten(), keras.layers.Dense(1)])
+model.compile("adam", "mse")
+model.fit(np.ones((4, 3, 3, 1)), np.ones((4, 1)), verbose=0)
+print("trained")
+"""
+    result = run(program)
+    assert result.stdout.split() == ["trained"], result.stderr
+
+
+def test_keras_with_another_backend_is_refused_with_the_way_out():
+    result = run("import keras; from tapegrad.keras import load; load()", KERAS_BACKEND="numpy")
+    assert "ImportError: tapegrad.keras: keras was imported before with the 'numpy' backend" in result.stderr
+    assert "before anything that imports keras" in result.stderr
+
+
+def test_the_choice_of_a_backend_is_seen_by_nobody_else():
+    program = "import os; from tapegrad.keras import load; load(); print(os.environ.get('KERAS_BACKEND'))"
+    assert run(program, KERAS_BACKEND="torch").stdout.split() == ["torch"]
+
+
+def test_tf_keras_has_the_tensors_and_variables_of_tapegrad_tf():
+    program = """
+import numpy as np
+import tapegrad.tf as tf
+from tapegrad.tf.keras import layers
+seen = []
+class Doubled(layers.Layer):
+    def call(self, x):
+        seen.append((type(x) is tf.Tensor, x.shape.as_list()[-1]))
+        return x * 2.0
+model = tf.keras.Sequential([layers.Dense(3), Doubled()])
+with tf.GradientTape() as tape:
+    y = model(np.ones((2, 4), "float32"))
+    loss = tf.keras.losses.MeanSquaredError()(np.ones((2, 3)), y)
+g = tape.gradient(loss, model.trainable_variables)
+print({*seen}, {type(v) is tf.Tensor for v in (y, loss, *g)}, isinstance(model.weights[0].value, tf.Variable))
+v = tf.Variable([1.0, 2.0])
+tf.keras.optimizers.SGD(0.5).apply_gradients([(tf.constant([1.0, 1.0]), v)])
+print(v.numpy().tolist(), tf.keras.metrics.Mean()(y).dtype.name)
+"""
+    result = run(program)
+    assert result.stdout.splitlines() == ["{(True, 3)} {True} True", "[0.5, 1.5] float32"], result.stderr
