@@ -97,7 +97,7 @@ def _parts(value: Any) -> tuple[list[Any], Any]:
 
 
 def _nested(value: Any) -> tuple[list[Any], Any]:
-    items = list(value.items()) if isinstance(value, dict) else list(enumerate(value))
+    items = _sorted(value) if isinstance(value, dict) else list(enumerate(value))
     parts = [_parts(v) for _, v in items]
     kind = type(value)
 
@@ -113,6 +113,14 @@ def _nested(value: Any) -> tuple[list[Any], Any]:
     return [leaf for part, _ in parts for leaf in part], rebuild
 
 
+def _sorted(value: dict[Any, Any]) -> list[tuple[Any, Any]]:
+    """The items in the order in which `optree` takes them, so that gradients match."""
+    try:
+        return sorted(value.items(), key=lambda item: item[0])
+    except TypeError:
+        return list(value.items())
+
+
 def _only(leaves: list[Any]) -> Any:
     return leaves[0]
 
@@ -122,14 +130,11 @@ def bind(
 ) -> Binding:
     """Examples by position and words by name, for the parameters of `f`; `before` of them are not the user's to give."""
     params = _parameters(f)[before:] if _parameters(f) is not None else None  # type: ignore[index]
-    if params is None:
-        if not examples and not words:
-            raise ArgumentError(
-                f"{name} does not tell its parameters; say what they look like: check({name}, x=('n',))"
-            )
-        loose: dict[str | int, Any] = dict(enumerate(examples))
-        loose.update(words)
-        return Binding(loose, free=False)
+    if params is None or [p.kind for p in params[:1]] == [inspect.Parameter.VAR_POSITIONAL]:
+        # It does not tell its parameters: what is given by name is passed by position.
+        called = [f"x{i + 1}" for i in range(len(examples))] + list(words)
+        loose: dict[str | int, Any] = dict(enumerate([*examples, *words.values()] or [array()]))
+        return Binding(loose, free=not called, called=called or ["x"])
     positional = [p for p in params if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     variadic = any(p.kind is p.VAR_POSITIONAL for p in params)
     if len(examples) > len(positional) and not variadic:
@@ -162,8 +167,6 @@ def bind(
             known = ", ".join([*called, *sorted(keywords)])
             raise ArgumentError(f"{name} has no parameter {word!r}; its parameters are {known or 'none'}")
         given[word] = value
-    if variadic and free:
-        raise ArgumentError(f"{name} takes any number of arguments; give examples: check({name}, x0, x1)")
     ordered = dict(
         sorted(given.items(), key=lambda kv: (isinstance(kv[0], str), kv[0] if isinstance(kv[0], int) else 0))
     )
@@ -171,6 +174,7 @@ def bind(
 
 
 def _parameters(f: Any) -> list[inspect.Parameter] | None:
+    f = getattr(f, "fun", f)  # of a primitive of autograd
     try:
         return list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):

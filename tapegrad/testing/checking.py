@@ -18,7 +18,7 @@ from tapegrad.testing.profiles import profile_named
 from tapegrad.testing.properties import OTHERS, PROPERTIES
 from tapegrad.testing.report import GradientCheckError, Result, argument_lines, reproduction
 from tapegrad.testing.shrink import Shrinker
-from tapegrad.testing.systems.choose import as_numpy, build, framework_for, trial_frameworks
+from tapegrad.testing.systems.choose import as_numpy, build, framework_for, framework_returned, trial_frameworks
 from tapegrad.testing.trial import Refused, Settings, Trial
 
 if TYPE_CHECKING:
@@ -155,6 +155,7 @@ class Session:
         rules = {"vjp": vjp, "jvp": jvp, "second": second}
         self.system = self._system(f, chosen, rules)
         self.source = self._source()
+        self.source.most_sizes = 8 if self.system.compiles else 0
         self.settings = Settings(
             self.source.domains,
             self.binding.names,
@@ -182,7 +183,9 @@ class Session:
             return build(chosen, f, self.binding, self.name, **rules)
         for named in trial_frameworks(f):
             return build(named, f, self.binding, self.name, **rules)
-        return build("numpy", f, self.binding, self.name, **rules)
+        probe = Source(self.binding.words, self.rng)
+        found = framework_returned(f, self.binding, probe.point("usual", dict.fromkeys(probe.names, 3), 0).xs)
+        return build(found, f, self.binding, self.name, **rules)
 
     def _source(self) -> Source:
         numbers = mined.numbers_in(*self.system.sources)
@@ -422,10 +425,9 @@ def _unwrapped(
 
 def name_of(f: Any) -> str:
     """What a report calls a function."""
-    name = (
-        getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or getattr(f, "name", None) or type(f).__name__
-    )
-    return str(name).replace("<locals>.", "").rpartition(".")[2] if "<lambda>" not in str(name) else "<lambda>"
+    name = getattr(f, "__name__", None) or getattr(f, "name", None) or type(f).__name__
+    owner = getattr(f, "__self__", None)
+    return f"{owner.__name__}.{name}" if isinstance(owner, type) else str(name)
 
 
 def _seed_of(name: str, profile: Profile) -> int:

@@ -120,7 +120,9 @@ class Source:
         self.names = list(dict.fromkeys(d for w in words for d in (*(w.dims or ()), w.bound) if isinstance(d, str)))
         self.domains = [(w.lo, w.hi) for w in words]
         self.free = [i for i, w in enumerate(words) if w.dims is None and w.kind == "array"]
-        self.count = 0
+        #: How many different sizes are drawn; 0 for any number.
+        self.most_sizes = 0
+        self._seen: list[tuple[dict[str, int], int]] = []
 
     # -- specifications ----------------------------------------------------------------------------
     def points(self, most: int) -> Iterator[Point]:
@@ -169,7 +171,8 @@ class Source:
     # -- values --------------------------------------------------------------------------------------
     def point(self, recipe: str, sizes: dict[str, int], k: int, *, long: int = 0) -> Point:
         """An input of these sizes, by this recipe; at times only one argument follows the recipe, the others are usual."""
-        self.count += 1
+        if self.most_sizes:
+            sizes, k = self._one_of_few(sizes, k)
         shapes = self._free_shapes(k, long)
         rng = self.rng
         drawn = [i for i, w in enumerate(self.words) if w.active]
@@ -183,6 +186,16 @@ class Source:
             shape = shapes[i] if i in shapes else w.shape(sizes)
             xs.append(self._leaf(i, w, shape, recipe if only in (None, i) else "usual", sizes))
         return Point(xs, recipe, int(rng.integers(2**31)), tame=recipe in TAME, sizes=sizes)
+
+    def _one_of_few(self, sizes: dict[str, int], k: int) -> tuple[dict[str, int], int]:
+        """These sizes while there are few of them, then one of those before."""
+        asked = (sizes, k % (len(ONE) if self.free else 1))
+        if asked in self._seen:
+            return asked
+        if len(self._seen) < self.most_sizes:
+            self._seen.append(asked)
+            return asked
+        return self._seen[int(self.rng.integers(len(self._seen)))]
 
     def _leaf(self, i: int, w: Word, shape: tuple[int, ...], recipe: str, sizes: dict[str, int]) -> Any:
         rng = self.rng

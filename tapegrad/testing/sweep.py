@@ -39,9 +39,10 @@ class Swept:
 class Layout:
     """How N points are given to the function: shapes of the leaves for a length."""
 
-    __slots__ = ("base", "leaves", "rest", "tail")
+    __slots__ = ("base", "compiles", "leaves", "rest", "tail")
 
-    def __init__(self, base: list[Any], leaves: list[int], tail: tuple[int, ...]) -> None:
+    def __init__(self, base: list[Any], leaves: list[int], tail: tuple[int, ...], *, compiles: bool = False) -> None:
+        self.compiles = compiles
         self.base = base
         self.leaves = leaves
         self.tail = tail
@@ -52,7 +53,9 @@ class Layout:
         xs = list(self.base)
         for i, c in zip(self.leaves, columns, strict=True):
             n = -(-c.size // self.rest) * self.rest
-            xs[i] = np.resize(c, n).reshape(-1, *self.tail) if self.tail else c.copy()
+            if self.compiles and n < 2000 * self.rest:
+                n = 2000 * self.rest  # one more shape, not one for each number of points that are left
+            xs[i] = np.resize(c, n).reshape(-1, *self.tail) if self.tail or self.compiles else c.copy()
         return xs
 
 
@@ -78,7 +81,7 @@ def layout_of(system: System, source: Source) -> Layout | None:
         else False
     ):
         return None
-    found = Layout(point.xs, leaves, tail)
+    found = Layout(point.xs, leaves, tail, compiles=system.compiles)
     return found if _acts_on_elements(system, source, found) else None
 
 
@@ -97,12 +100,17 @@ def _acts_on_elements(system: System, source: Source, layout: Layout) -> bool:
         w = system.value(layout.full(moved))
     except Exception:  # whatever it is that the function refuses, it does not act on elements of any number
         return False
-    if len(y) != 1 or y[0].size != n or z[0].shape != y[0].shape or y[0].dtype != np.float64:
+    if (
+        len(y) != 1
+        or y[0].size != layout.full(columns)[layout.leaves[0]].size
+        or z[0].shape != y[0].shape
+        or y[0].dtype != np.float64
+    ):
         return False
-    flat = y[0].reshape(-1)
+    flat = y[0].reshape(-1)[:n]
     return bool(
-        np.allclose(z[0].reshape(-1), flat[order], rtol=1e-12, equal_nan=True)
-        and np.array_equal(w[0].reshape(-1)[1:], flat[1:], equal_nan=True)
+        np.allclose(z[0].reshape(-1)[:n], flat[order], rtol=1e-12, equal_nan=True)
+        and np.array_equal(w[0].reshape(-1)[1:n], flat[1:], equal_nan=True)
         and np.isfinite(flat).all()
     )
 

@@ -57,6 +57,7 @@ class Trial:
     """
 
     __slots__ = (
+        "_pull",
         "active",
         "given",
         "grads",
@@ -64,7 +65,6 @@ class Trial:
         "kept",
         "kinked",
         "point",
-        "pull",
         "raw",
         "rng",
         "settings",
@@ -84,7 +84,7 @@ class Trial:
         self.kinked = False
         with np.errstate(all="ignore"):
             try:
-                self.ys, self.pull = system.run(self.xs)
+                self.ys, self._pull = system.run(self.xs)
             except (ValueError, TypeError, IndexError, ArithmeticError, RuntimeError, np.linalg.LinAlgError) as error:
                 raise Refused(f"{type(error).__name__}: {error}") from error
         for y in self.ys:
@@ -115,6 +115,12 @@ class Trial:
         """Numbers from -1 to 1, none of them small, of the shape and dtype of an array."""
         return noise(self.rng, x.shape, x.dtype)
 
+    def pull(self, gs: Sequence[Any]) -> list[Any]:
+        """The gradients for cotangents, None for zero, from this run."""
+        return self._pull(
+            [g if type(g) is np.ndarray else np.asarray(g) for g in gs]
+        )  # arithmetic makes scalars of 0-d arrays
+
     def derive(self) -> None:
         """Compute the gradients; zeros in the place of None."""
         self.given = [g.copy() for g in self.gs]
@@ -132,16 +138,11 @@ class Trial:
 
     def moved(self, xs: Sequence[Any]) -> list[Any]:
         """The value with other active leaves."""
-        full = list(self.kept)
-        for i, x in zip(self.system.active, xs, strict=True):
-            full[i] = x
-        return self.system.value(full)
+        return self.system.value(self.system.replaced(self.kept, xs))
 
     def near(self, xs: Sequence[Any], gs: Sequence[Any]) -> list[Any]:
         """The gradients with other active leaves."""
-        full = list(self.kept)
-        for i, x in zip(self.system.active, xs, strict=True):
-            full[i] = x
+        full = self.system.replaced(self.kept, xs)
         return filled(self.system.run(full)[1]([g.copy() for g in gs]), self.active)
 
     def direction(self, *, one_hot: bool = False, relative: bool | None = None) -> list[Any]:

@@ -33,6 +33,8 @@ class System(ABC):
     shows: frozenset[str] = EVERYTHING
     single = True
     has_jvp = False
+    #: Whether each new shape costs a compilation: then few are drawn.
+    compiles = False
 
     def __init__(
         self, name: str, call: Callable[[list[Any]], Any], active: Sequence[int], sources: Sequence[Any]
@@ -62,7 +64,7 @@ class System(ABC):
         """The leaves with others in the place of the active ones."""
         full = list(xs)
         for i, x in zip(self.active, moved, strict=True):
-            full[i] = x
+            full[i] = x if type(x) is np.ndarray else np.asarray(x)  # arithmetic makes scalars of 0-d arrays
         return full
 
 

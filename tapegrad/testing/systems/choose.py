@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 from importlib.util import find_spec
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 FRAMEWORKS = {
     "numpy": ("numpy", "plain"),
     "tapegrad": ("tapegrad", "taped"),
+    "tapegrad.torch": ("tapegrad", "taped"),
+    "tapegrad.tf": ("tapegrad", "taped"),
     "torch": ("torch", "torch"),
     "tensorflow": ("tensorflow", "tensorflow"),
     "jax": ("jax", "jax"),
@@ -46,7 +49,13 @@ def framework_of(x: Any) -> str | None:
     from tapegrad.core.tensor import Tensor
     from tapegrad.registry.op import Op
 
-    return "tapegrad" if isinstance(x, Tensor | Op) else None
+    return _style(type(x).__module__) if isinstance(x, Tensor | Op) else None
+
+
+def _style(module: str) -> str:
+    """Which of tapegrad's styles a module is of."""
+    parts = module.split(".")
+    return ".".join(parts[:2]) if parts[1:2] in (["torch"], ["tf"]) else "tapegrad"
 
 
 def framework_for(f: Any, examples: Sequence[Any], named: str | None) -> str | None:
@@ -76,16 +85,22 @@ def framework_for(f: Any, examples: Sequence[Any], named: str | None) -> str | N
     if top in _OF_MODULE:
         return _OF_MODULE[top]
     if top == "tapegrad" and not module.startswith(("tapegrad.testing", "tapegrad.kernels")):
-        return "tapegrad"
+        return _style(module)
     return None
 
 
 def trial_frameworks(f: Any) -> list[str]:
     """Frameworks whose names the function's code mentions, and that are imported already; then tapegrad."""
     named: list[str] = []
-    scope = getattr(f, "__globals__", None) or getattr(getattr(f, "__func__", None), "__globals__", {})
+    f = getattr(f, "__func__", f)
     code = getattr(f, "__code__", None)
-    for name in code.co_names if code is not None else ():
+    if code is None:
+        return named
+    scope = dict(f.__globals__)
+    for free, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # not filled yet
+            scope[free] = cell.cell_contents
+    for name in (*code.co_names, *code.co_freevars):
         value = scope.get(name)
         module = getattr(value, "__name__", "") if value is not None else ""
         top = (
@@ -96,7 +111,7 @@ def trial_frameworks(f: Any) -> list[str]:
         if top in _OF_MODULE and _OF_MODULE[top] in FRAMEWORKS and FRAMEWORKS[_OF_MODULE[top]][0] in sys.modules:
             named.append(_OF_MODULE[top])
         elif top == "tapegrad":
-            named.append("tapegrad")
+            named.append(_style(str(module) if isinstance(value, type(sys)) else str(value.__module__)))
     return list(dict.fromkeys(named))
 
 
@@ -126,13 +141,28 @@ def build(
             f"{name}: vjp=, jvp= and second= are for NumPy functions; {framework} has the derivative of this one"
         )
     made: System = adapter(framework).make(f, name, call, active)
+    if framework.startswith("tapegrad."):
+        made.wrap = adapter(framework).wrapper(framework)  # type: ignore[attr-defined]
+        made.shows -= {"negative strides"}
     return made
+
+
+def framework_returned(f: Callable[..., Any], binding: Binding, xs: list[Any]) -> str:
+    """The framework of what a function returns for NumPy arrays; NumPy itself where it refuses them."""
+    with np.errstate(all="ignore"):
+        try:
+            y = binding.caller(f)(list(xs))
+        except Exception:  # whatever it is, it is raised again when the check begins
+            return "numpy"
+    while isinstance(y, tuple | list | dict) and y:
+        y = next(iter(y.values() if isinstance(y, dict) else y))
+    return framework_of(y) or "numpy"
 
 
 def as_numpy(x: Any) -> Any:
     """An example of any framework as a NumPy array; anything else as it is."""
     framework = framework_of(x)
-    if framework is None or framework == "tapegrad":
+    if framework is None or framework.startswith("tapegrad"):
         from tapegrad.core.tensor import Tensor
 
         return x.numpy() if isinstance(x, Tensor) else x

@@ -1,0 +1,98 @@
+"""JAX, in double precision, not compiled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from tapegrad.testing.systems.base import System, outputs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tapegrad.testing.systems.base import Arrays, Pull
+
+    Call = Callable[[list[Any]], Any]
+
+
+def make(f: Any, name: str, call: Call, active: Sequence[int]) -> System:
+    """A function of JAX arrays; single if it has rules of its own."""
+    single = type(f).__name__ in ("custom_vjp", "custom_jvp")
+    return Jax(name, call, active, [f.__wrapped__ if single else f], single=single)
+
+
+@final
+class Jax(System):
+    """A function of JAX arrays: pure, so that nothing can be overwritten, and of one memory layout."""
+
+    framework = "jax"
+    shows = frozenset(["saved", "integers"])
+    compiles = True
+
+    def __init__(
+        self, name: str, call: Call, active: Sequence[int], sources: Sequence[Any], *, single: bool = True
+    ) -> None:
+        super().__init__(name, call, active, sources)
+        self.single = single
+        self.has_jvp = not single
+
+    def _of_active(self, xs: Arrays) -> Callable[..., Any]:
+        """The function of the active leaves alone, with a flat tuple of floating outputs."""
+        import jax.numpy as jnp
+
+        full = [jnp.asarray(x) if isinstance(x, np.ndarray) else x for x in xs]
+
+        def f(*moved: Any) -> Any:
+            leaves = list(full)
+            for i, x in zip(self.active, moved, strict=True):
+                leaves[i] = x
+            ys = outputs(self.call(leaves), self.name)
+            return tuple(y for y in map(jnp.asarray, ys) if jnp.issubdtype(y.dtype, jnp.inexact))
+
+        return f
+
+    def value(self, xs: Arrays) -> list[Any]:
+        import jax
+
+        with jax.enable_x64(True):
+            return [np.array(y) for y in self._of_active(xs)(*self._given(xs))]
+
+    def _given(self, xs: Arrays) -> list[Any]:
+        import jax.numpy as jnp
+
+        return [jnp.asarray(xs[i]) for i in self.active]
+
+    def run(self, xs: Arrays) -> tuple[list[Any], Pull]:
+        import jax
+
+        with jax.enable_x64(True):
+            ys, back = jax.vjp(self._of_active(xs), *self._given(xs))
+
+        def pull(gs: Arrays) -> list[Any]:
+            with jax.enable_x64(True):
+                # JAX's cotangents are conjugates of those of the other frameworks: its product is not Hermitian.
+                found = back(tuple(jax.numpy.asarray(np.conj(g)) for g in gs))
+                return [np.conj(np.array(c)) for c in found]
+
+        return [np.array(y) for y in ys], pull
+
+    def jvp(self, xs: Arrays, ts: Arrays) -> list[Any]:
+        import jax
+
+        with jax.enable_x64(True):
+            _, tangents = jax.jvp(self._of_active(xs), tuple(self._given(xs)), tuple(map(jax.numpy.asarray, ts)))
+            return [np.array(t) for t in tangents]
+
+    def second(self, xs: Arrays, gs: Arrays) -> System | None:
+        import jax
+
+        n = len(xs)
+        if any(np.iscomplexobj(x) for x in (*xs, *gs)):
+            return None
+
+        def pullback(leaves: list[Any]) -> Any:
+            _, back = jax.vjp(self._of_active(leaves[:n]), *(leaves[i] for i in self.active))
+            return tuple(back(tuple(leaves[n:])))
+
+        return Jax(f"the vjp of {self.name}", pullback, [*self.active, *range(n, n + len(gs))], ())

@@ -1,0 +1,104 @@
+"""Functions and ops of tapegrad, in any of its styles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from tapegrad.core.tensor import Tensor
+from tapegrad.forward import ForwardAccumulator
+from tapegrad.ops.convert import asarray
+from tapegrad.registry.op import Op
+from tapegrad.tape import GradientTape
+from tapegrad.testing.systems.base import EVERYTHING, System, outputs
+from tapegrad.testing.trial import filled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tapegrad.testing.systems.base import Arrays, Pull
+
+    Call = Callable[[list[Any]], Any]
+
+
+def make(f: Any, name: str, call: Call, active: Sequence[int]) -> System:
+    """A function of tensors; single if it is an op."""
+    body = f.body if isinstance(f, Op) else f
+    single = isinstance(f, Op) or str(getattr(f, "__module__", "")).startswith("tapegrad.ops")
+    return Taped(name, call, active, [body], single=single)
+
+
+def wrapper(style: str) -> Callable[[Any], Any]:
+    """What makes a tensor of a style from an array."""
+    if style == "tapegrad.torch":
+        from tapegrad.torch._construct import from_numpy
+
+        return lambda x: from_numpy(x if all(s > 0 for s in x.strides) or not x.size else x.copy())
+    if style == "tapegrad.tf":
+        from importlib import import_module
+
+        made: Callable[[Any], Any] = import_module("tapegrad.tf").constant
+        return made
+    return asarray
+
+
+@final
+class Taped(System):
+    """A function of tensors, differentiated by a tape."""
+
+    framework = "tapegrad"
+    shows = EVERYTHING
+    has_jvp = True
+    wrap: Callable[[Any], Any] = staticmethod(asarray)
+
+    def __init__(
+        self, name: str, call: Call, active: Sequence[int], sources: Sequence[Any], *, single: bool = True
+    ) -> None:
+        super().__init__(name, call, active, sources)
+        self.single = single
+
+    def _wrapped(self, xs: Arrays) -> list[Any]:
+        wrap = self.wrap
+        return [wrap(x) if isinstance(x, np.ndarray) else x for x in xs]
+
+    def _outputs(self, tensors: list[Any]) -> list[Any]:
+        ys = [y if isinstance(y, Tensor) else asarray(y) for y in outputs(self.call(tensors), self.name)]
+        return [y for y in ys if np.dtype(y.array.dtype).kind in "fcV"]
+
+    def value(self, xs: Arrays) -> list[Any]:
+        return [np.asarray(y.array) for y in self._outputs(self._wrapped(xs))]
+
+    def run(self, xs: Arrays) -> tuple[list[Any], Pull]:
+        tensors = self._wrapped(xs)
+        sources = [tensors[i] for i in self.active]
+        with GradientTape(persistent=True) as tape:
+            tape.watch(sources)
+            ys = self._outputs(tensors)
+
+        def pull(gs: Arrays) -> list[Any]:
+            found = tape.gradient(ys, sources, output_gradients=list(map(asarray, gs)))
+            return [None if c is None else np.asarray(c.array) for c in found]
+
+        return [np.asarray(y.array) for y in ys], pull
+
+    def jvp(self, xs: Arrays, ts: Arrays) -> list[Any]:
+        tensors = self._wrapped(xs)
+        with ForwardAccumulator([tensors[i] for i in self.active], list(map(asarray, ts))) as acc:
+            ys = self._outputs(tensors)
+        return filled(
+            [None if t is None else np.asarray(t.array) for t in acc.jvp(ys)], [np.asarray(y.array) for y in ys]
+        )
+
+    def second(self, xs: Arrays, gs: Arrays) -> System:
+        n = len(xs)
+
+        def pullback(tensors: list[Any]) -> Any:
+            sources = [tensors[i] for i in self.active]
+            with GradientTape() as tape:
+                tape.watch(sources)
+                ys = self._outputs(tensors[:n])
+            found = tape.gradient(ys, sources, output_gradients=tensors[n:], unconnected_gradients="zero")
+            return tuple(found)
+
+        return Taped(f"the vjp of {self.name}", pullback, [*self.active, *range(n, n + len(gs))], ())

@@ -1,0 +1,137 @@
+"""TensorFlow, eager: functions, `tf.custom_gradient`, and Keras layers with their variables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from tapegrad.testing.systems.base import System, outputs
+from tapegrad.testing.trial import filled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tapegrad.testing.systems.base import Arrays, Pull
+
+    Call = Callable[[list[Any]], Any]
+
+
+def make(f: Any, name: str, call: Call, active: Sequence[int]) -> System:
+    """A function of tf tensors; single if it has a gradient of its own."""
+    return TensorFlow(name, call, active, [f], single=hasattr(f, "__wrapped__"))
+
+
+def opened(f: Any, examples: Sequence[Any], words: dict[str, Any]) -> tuple[Any, Sequence[Any], dict[str, Any]]:
+    """A module (a layer, say) as a function of its inputs; its variables are added as arguments when it has been built."""
+    import tensorflow as tf
+
+    if not isinstance(f, tf.Module) or not f.trainable_variables:
+        return f, examples, words
+    import inspect
+
+    from tapegrad.testing.words import like
+
+    variables = list(f.trainable_variables)
+
+    def layer(*args: Any, variables: list[Any], **kwargs: Any) -> Any:
+        return _with_variables(f, held, variables, args, kwargs)
+
+    held = variables
+    target = f.call if hasattr(f, "call") else f.__call__
+    given = [p for p in inspect.signature(target).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    extra = inspect.Parameter("variables", inspect.Parameter.KEYWORD_ONLY)
+    layer.__signature__ = inspect.Signature([*given, extra])  # type: ignore[attr-defined]
+    layer.__name__ = layer.__qualname__ = type(f).__name__
+    return layer, examples, {**words, "variables": [like(np.asarray(v)) for v in variables]}
+
+
+def _with_variables(module: Any, held: list[Any], values: list[Any], args: Any, kwargs: Any) -> Any:
+    """The module's output where its variables have other values; their gradients are those of the values."""
+    import tensorflow as tf
+
+    def run(*flat: Any) -> Any:
+        inputs, given = flat[: len(args)], flat[len(args) :]
+        before = [v.numpy() for v in held]
+        for v, x in zip(held, given, strict=True):
+            v.assign(x)
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(inputs)
+            y = module(*inputs, **kwargs)
+
+        def pull(g: Any, variables: Any = None) -> Any:
+            found = tape.gradient(y, [*inputs, *held], output_gradients=g, unconnected_gradients="zero")
+            return (found, [None] * len(variables)) if variables is not None else found
+
+        for v, x in zip(held, before, strict=True):
+            v.assign(x)
+        return y, pull
+
+    return tf.custom_gradient(run)(*args, *values)
+
+
+@final
+class TensorFlow(System):
+    """A function of TensorFlow's eager tensors."""
+
+    framework = "tensorflow"
+    # Tensors are immutable and always in C order, a gradient of another dtype is refused by the tape.
+    shows = frozenset(["saved", "integers", "shapes"])
+    has_jvp = True
+
+    def __init__(
+        self, name: str, call: Call, active: Sequence[int], sources: Sequence[Any], *, single: bool = True
+    ) -> None:
+        super().__init__(name, call, active, sources)
+        self.single = single
+        self.has_jvp = not single  # forward mode differentiates a custom gradient only if that is differentiable too
+
+    def _tensors(self, xs: Arrays) -> list[Any]:
+        import tensorflow as tf
+
+        return [tf.constant(x) if isinstance(x, np.ndarray) else x for x in xs]
+
+    def _outputs(self, tensors: list[Any]) -> list[Any]:
+        ys = outputs(self.call(tensors), self.name)
+        return [y for y in ys if y.dtype.is_floating or y.dtype.is_complex]
+
+    def value(self, xs: Arrays) -> list[Any]:
+        return [y.numpy() if y.shape.rank else np.asarray(y) for y in self._outputs(self._tensors(xs))]
+
+    def run(self, xs: Arrays) -> tuple[list[Any], Pull]:
+        import tensorflow as tf
+
+        tensors = self._tensors(xs)
+        sources = [tensors[i] for i in self.active]
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(sources)
+            ys = self._outputs(tensors)
+
+        def pull(gs: Arrays) -> list[Any]:
+            found = tape.gradient(ys, sources, output_gradients=[tf.constant(g) for g in gs])
+            return [None if c is None else np.array(tf.convert_to_tensor(c)) for c in found]
+
+        return [np.array(y) for y in ys], pull
+
+    def jvp(self, xs: Arrays, ts: Arrays) -> list[Any]:
+        import tensorflow as tf
+
+        tensors = self._tensors(xs)
+        with tf.autodiff.ForwardAccumulator([tensors[i] for i in self.active], [tf.constant(t) for t in ts]) as acc:
+            ys = self._outputs(tensors)
+        return filled([None if t is None else np.array(t) for t in acc.jvp(ys)], [np.array(y) for y in ys])
+
+    def second(self, xs: Arrays, gs: Arrays) -> System:
+        import tensorflow as tf
+
+        n = len(xs)
+
+        def pullback(tensors: list[Any]) -> Any:
+            sources = [tensors[i] for i in self.active]
+            with tf.GradientTape() as tape:
+                tape.watch(sources)
+                ys = self._outputs(list(tensors[:n]))
+            found = tape.gradient(ys, sources, output_gradients=list(tensors[n:]), unconnected_gradients="zero")
+            return tuple(tf.convert_to_tensor(c) for c in found)
+
+        return TensorFlow(f"the vjp of {self.name}", pullback, [*self.active, *range(n, n + len(gs))], ())

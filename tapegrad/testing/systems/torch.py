@@ -1,0 +1,137 @@
+"""PyTorch: functions, `autograd.Function`, and modules with their parameters."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from tapegrad.testing.systems.base import System, outputs
+from tapegrad.testing.words import like
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tapegrad.testing.systems.base import Arrays, Pull
+
+    Call = Callable[[list[Any]], Any]
+
+# What is not here: PyTorch casts a gradient of another dtype or shape to its argument's, or refuses it itself, and its
+# tensors have no negative strides.
+_SHOWS = frozenset(["strides", "writes", "saved", "integers"])
+
+
+def make(f: Any, name: str, call: Call, active: Sequence[int]) -> System:
+    """A function of torch tensors; single if it is that of an `autograd.Function`."""
+    import torch
+
+    owner = getattr(f, "__self__", None)
+    single = isinstance(owner, type) and issubclass(owner, torch.autograd.Function)
+    return Torch(name, call, active, [owner if single else f], single=single)
+
+
+def opened(f: Any, examples: Sequence[Any], words: dict[str, Any]) -> tuple[Any, Sequence[Any], dict[str, Any]]:
+    """A module as a function of its inputs and of its parameters, in double precision; anything else as it is."""
+    import torch
+
+    if not isinstance(f, torch.nn.Module):
+        return f, examples, words
+    module = f
+    parameters = {k: p.detach().double() for k, p in module.named_parameters()}
+    rest = {k: b.double() if b.is_floating_point() else b for k, b in module.named_buffers()}
+
+    def layer(*args: Any, parameters: dict[str, Any], **kwargs: Any) -> Any:
+        return torch.func.functional_call(module, {**rest, **parameters}, args, kwargs)
+
+    given = inspect.signature(module.forward).parameters.values()
+    extra = inspect.Parameter("parameters", inspect.Parameter.KEYWORD_ONLY)
+    layer.__signature__ = inspect.Signature([*(p for p in given if p.kind is not p.VAR_KEYWORD), extra])  # type: ignore[attr-defined]
+    layer.__name__ = layer.__qualname__ = type(module).__name__
+    if not parameters:
+        return layer, examples, {**words, "parameters": {}}
+    return layer, examples, {**words, "parameters": {k: like(p.numpy()) for k, p in parameters.items()}}
+
+
+@final
+class Torch(System):
+    """A function of torch tensors."""
+
+    framework = "torch"
+    shows = _SHOWS
+
+    def __init__(
+        self, name: str, call: Call, active: Sequence[int], sources: Sequence[Any], *, single: bool = True
+    ) -> None:
+        super().__init__(name, call, active, sources)
+        self.single = single
+
+    def _tensors(self, xs: Arrays, *, watched: bool) -> list[Any]:
+        import torch
+
+        made = [torch.from_numpy(_positive(x)) if isinstance(x, np.ndarray) else x for x in xs]
+        if watched:
+            for i in self.active:
+                made[i].requires_grad_()
+        return made
+
+    def _outputs(self, tensors: list[Any]) -> list[Any]:
+        ys = outputs(self.call(tensors), self.name)
+        return [y for y in ys if y.is_floating_point() or y.is_complex()]
+
+    def value(self, xs: Arrays) -> list[Any]:
+        import torch
+
+        with torch.no_grad():
+            return [_array(y) for y in self._outputs(self._tensors(xs, watched=False))]
+
+    def run(self, xs: Arrays) -> tuple[list[Any], Pull]:
+        import torch
+
+        tensors = self._tensors(xs, watched=True)
+        sources = [tensors[i] for i in self.active]
+        ys = self._outputs(tensors)
+        attached = [k for k, y in enumerate(ys) if y.requires_grad]
+
+        def pull(gs: Arrays) -> list[Any]:
+            if not attached:
+                return [None] * len(sources)
+            given = [torch.from_numpy(_positive(gs[k])) for k in attached]
+            found = torch.autograd.grad([ys[k] for k in attached], sources, given, retain_graph=True, allow_unused=True)
+            return [None if c is None else _array(c) for c in found]
+
+        return [_array(y) for y in ys], pull
+
+    def second(self, xs: Arrays, gs: Arrays) -> System | None:
+        import torch
+
+        n = len(xs)
+
+        def pullback(tensors: list[Any]) -> Any:
+            sources = [x if x.requires_grad else x.detach().requires_grad_() for x in (tensors[i] for i in self.active)]
+            full = list(tensors[:n])
+            for i, x in zip(self.active, sources, strict=True):
+                full[i] = x
+            with torch.enable_grad():
+                ys = self._outputs(full)
+                found = torch.autograd.grad(ys, sources, list(tensors[n:]), create_graph=True, allow_unused=True)
+            return tuple(torch.zeros_like(x) if c is None else c for x, c in zip(sources, found, strict=True))
+
+        made = Torch(f"the vjp of {self.name}", pullback, [*self.active, *range(n, n + len(gs))], ())
+        try:
+            ys, pull = made.run([*xs, *gs])
+            pull([np.ones_like(y) for y in ys])
+        except RuntimeError as error:
+            if "once_differentiable" in str(error) or "does not require grad" in str(error):
+                return None
+            raise
+        return made
+
+
+def _positive(x: Any) -> Any:
+    """The same memory, or a copy where there are strides that torch does not know."""
+    return x if all(s > 0 for s in x.strides) or not x.size else x.copy()
+
+
+def _array(y: Any) -> Any:
+    return y.detach().resolve_conj().resolve_neg().numpy()

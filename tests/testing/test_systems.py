@@ -1,0 +1,178 @@
+"""One right and one wrong derivative in each framework: the same check, whoever's function it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tapegrad as tg
+from tapegrad.errors import ArgumentError
+from tapegrad.testing import array, examine
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def verdict(f: Any, *examples: Any, **words: Any) -> str:
+    result = examine(f, *examples, seed=3, profile="fast", **words)
+    assert result.checks > 0
+    return "ok" if result.failure is None else result.failure.property
+
+
+def test_ops_and_functions_of_tapegrad() -> None:
+    assert verdict(tg.sin) == "ok"
+    assert verdict(lambda x: tg.sum(tg.exp(x) * x, axis=-1), x=("b", "n")) == "ok"
+    assert verdict(tg.matmul, x1=("b", "n"), x2=("n", "m")) == "ok"
+
+    @tg.custom_gradient
+    def wrong(x: Any) -> Any:
+        return tg.exp(x), lambda g: g * 1.01 * tg.exp(x)
+
+    assert verdict(wrong, x=("n",), framework="tapegrad") == "numeric"
+
+
+def test_the_pytorch_style_of_tapegrad() -> None:
+    from tapegrad import torch
+
+    assert verdict(lambda x: torch.sin(x) * x) == "ok"
+
+
+def test_numpy_functions_that_return_their_pullback() -> None:
+    def right(x: Any) -> Any:
+        y = np.exp(x)
+        return y, lambda g: g * y
+
+    def stale(x: Any) -> Any:
+        cell[0] = x
+        return np.exp(x), lambda g: g * np.exp(cell[0]) if cell[0].shape == x.shape else g * np.exp(x)
+
+    cell = [np.zeros(1)]
+    assert verdict(right) == "ok"
+    assert verdict(stale) == "repeat"
+
+
+def test_nested_arguments_and_several_outputs() -> None:
+    def f(p: dict[str, Any], x: Any) -> Any:
+        return p["w"] * x, p["b"] + x
+
+    def vjp(g: Any, p: dict[str, Any], x: Any) -> Any:
+        return {"w": g[0] * x, "b": g[1]}, g[0] * p["w"] + g[1]
+
+    def wrong(g: Any, p: dict[str, Any], x: Any) -> Any:
+        return {"w": g[0] * x, "b": g[1]}, g[0] * p["w"]
+
+    words = {"p": {"w": ("n",), "b": ("n",)}, "x": ("n",)}
+    assert verdict(f, vjp=vjp, **words) == "ok"
+    assert verdict(f, vjp=wrong, **words) == "numeric"
+
+
+@pytest.mark.interop("torch")
+def test_pytorch() -> None:
+    import torch
+
+    class Wrong(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x.exp()
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return g * x.exp() * 1.01
+
+    assert verdict(lambda x: torch.softmax(x, -1), x=("b", "n")) == "ok"
+    assert verdict(torch.sin, torch.ones(2, 3, dtype=torch.float64)) == "ok"
+    assert verdict(Wrong.apply, x=("n",)) == "numeric"
+
+
+@pytest.mark.interop("torch")
+def test_a_module_of_pytorch_is_checked_with_its_parameters() -> None:
+    import torch
+
+    class Wrong(torch.nn.Linear):
+        def forward(self, x: Any) -> Any:
+            return super().forward(x) + 0.1 * (self.bias.detach() * self.weight.detach().sum())
+
+    result = examine(torch.nn.Linear(3, 2), input=("b", 3), seed=1, profile="fast")
+    assert result.ok, str(result)
+    assert verdict(Wrong(3, 2), x=("b", 3)) == "numeric"
+
+
+@pytest.mark.interop("tensorflow")
+def test_tensorflow() -> None:
+    import tensorflow as tf
+
+    @tf.custom_gradient
+    def wrong(x: Any) -> Any:
+        return tf.sin(x), lambda g: g * tf.sin(x)
+
+    assert verdict(tf.sin) == "ok"
+    assert verdict(tf.nn.softmax, logits=("b", "n")) == "ok"
+    assert verdict(wrong, x=("n",)) == "numeric"
+
+
+@pytest.mark.interop("jax")
+def test_jax() -> None:
+    import jax
+    import jax.numpy as jnp
+
+    @jax.custom_vjp
+    def wrong(x: Any) -> Any:
+        return jnp.exp(x)
+
+    wrong.defvjp(lambda x: (jnp.exp(x), jnp.exp(x)), lambda y, g: (2 * g * y,))
+    assert verdict(jnp.sin) == "ok"
+    assert verdict(wrong, x=("n",)) == "numeric"
+    assert verdict(lambda z: z * z, z=array("n", complex=True), framework="jax") == "ok"
+
+
+@pytest.mark.interop("autograd")
+def test_autograd_and_what_is_wrong_in_it() -> None:
+    import autograd.numpy as anp
+
+    assert verdict(lambda x: anp.tanh(x) * anp.sum(x), x=("n",)) == "ok"
+    assert verdict(lambda z: z * z, z=array("n", complex=True), framework="autograd") == "ok"
+    assert verdict(anp.prod, a=("n",)) == "finite"
+    assert verdict(anp.linalg.norm, x=("n",)) == "finite"
+
+
+@pytest.mark.interop("mygrad")
+def test_mygrad() -> None:
+    import mygrad as mg
+
+    assert verdict(mg.sin) == "ok"
+    assert verdict(mg.prod, a=("n",)) == "ok"
+
+
+@pytest.mark.parametrize(
+    ("f", "words", "message"),
+    [
+        (lambda x: None, {"vjp": lambda g, x: g}, r"returned None; return the value"),
+        (np.sin, {}, r"give check\(\.\.\., vjp=lambda g, x: \.\.\.\)"),
+        (lambda n: n, {"n": 3, "vjp": lambda g, n: g}, "no floating argument"),
+        (lambda x: x, {"y": ("n",), "vjp": lambda g, x: g}, r"nothing says what x looks like"),
+        (lambda x: x, {"x": "n", "vjp": lambda g, x: g}, r"write x=\('n',\)"),
+        (lambda x: x, {"x": ("b n",), "vjp": lambda g, x: g}, r"write x\('b', 'n'\)"),
+        (lambda x: x, {"framework": "theano"}, "expected one of"),
+        (lambda x: x, {"vjp": lambda g, x: (g, g)}, "gave 2 gradients"),
+        (lambda x: x, {"vjp": lambda g, x: g, "profile": "slow"}, "expected one of fast, default"),
+        (lambda x: x, {"vjp": lambda g, x: g, "only": "nothing"}, "expected names among"),
+        (
+            lambda a, b: a @ b,
+            {"vjp": lambda g, a, b: (g @ b.T, a.T @ g), "a": (2, 3), "b": (2, 4)},
+            "takes none of the inputs",
+        ),
+    ],
+)
+def test_bad_use_is_told_what_to_write_instead(f: Any, words: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        examine(f, **words)
+
+
+def test_a_function_that_is_not_deterministic_is_told_so() -> None:
+    rng = np.random.default_rng(0)
+    result = examine(lambda x: x * rng.uniform(0.9, 1.1), vjp=lambda g, x: g, only="repeat", seed=1)
+    assert "called twice, gives two values" in str(result)
+    assert "nondeterministic=" in str(result)
