@@ -18,6 +18,7 @@ from keras.src.utils.python_utils import pythonify_logs
 import tapegrad as tg
 from tapegrad.keras import look
 from tapegrad.keras.backend.core import convert_to_numpy, convert_to_tensor, is_tensor
+from tapegrad.keras.backend.datasets import adapted
 
 __all__ = ["install"]
 
@@ -124,7 +125,7 @@ def _extended(shipped: type) -> type:
                     (x, y, sample_weight), validation_split=validation_split
                 )
             iterator = EpochIterator(
-                x=x,
+                x=adapted(x, y, sample_weight, class_weight),
                 y=y,
                 sample_weight=sample_weight,
                 batch_size=batch_size,
@@ -181,7 +182,7 @@ def _extended(shipped: type) -> type:
             x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
             if getattr(self, "_eval_epoch_iterator", None) is None:
                 self._eval_epoch_iterator = EpochIterator(
-                    x=x,
+                    x=adapted(x, y, sample_weight),
                     y=y,
                     sample_weight=sample_weight,
                     batch_size=how["batch_size"],
@@ -194,10 +195,14 @@ def _extended(shipped: type) -> type:
             )
             return {f"val_{name}": value for name, value in found.items()}
 
-        def predict(self, *args: Any, **words: Any) -> Any:
+        def evaluate(self, x: Any = None, y: Any = None, *args: Any, **words: Any) -> Any:
+            """The loss and metrics over all batches."""
+            return super().evaluate(adapted(x, y, words.get("sample_weight")), y, *args, **words)
+
+        def predict(self, x: Any, *args: Any, **words: Any) -> Any:
             """The model's outputs for all batches, as NumPy arrays."""
             return tree.map_structure(
-                lambda y: convert_to_numpy(y) if is_tensor(y) else y, super().predict(*args, **words)
+                lambda y: convert_to_numpy(y) if is_tensor(y) else y, super().predict(adapted(x), *args, **words)
             )
 
         # -- one batch, from outside ---------------------------------------------------------------------

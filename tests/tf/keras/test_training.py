@@ -123,8 +123,35 @@ def test_generators_and_datasets_feed_fit(keras, data):
 
     model = linear(keras)
     model.fit(Batches(), epochs=2, verbose=0)
-    model.fit((tuple(v[:16] for v in data) for _ in range(4)), epochs=1, shuffle=False, verbose=0)
+    with pytest.warns(UserWarning, match="ran out of data"):  # nobody knows how long a generator is
+        model.fit((tuple(v[:16] for v in data) for _ in range(4)), epochs=1, shuffle=False, verbose=0)
     assert int(model.optimizer.iterations) == 12
+
+
+def test_a_dataset_feeds_fit_evaluate_and_predict(keras, data):
+    class Dataset:
+        """What `tapegrad.tf.data` has of a dataset."""
+
+        element_spec = None
+
+        def __init__(self, *arrays):
+            self.arrays = arrays
+
+        def __iter__(self):
+            for i in range(4):
+                batch = tuple(tg.asarray(v[16 * i : 16 * (i + 1)]) for v in self.arrays)
+                yield batch if len(batch) > 1 else batch[0]
+
+        def cardinality(self):
+            return tg.asarray(4)
+
+    model = linear(keras)
+    history = model.fit(Dataset(*data), epochs=20, validation_data=Dataset(*data), verbose=0).history
+    assert history["val_loss"][-1] < 1e-4
+    assert model.evaluate(Dataset(*data), verbose=0)[0] < 1e-4
+    assert model.predict(Dataset(data[0]), verbose=0).shape == (64, 1)
+    with pytest.raises(ValueError, match="`y` should not be passed"):
+        model.fit(Dataset(*data), data[1])
 
 
 def test_batches_one_by_one(keras, data):
