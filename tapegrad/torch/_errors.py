@@ -56,7 +56,7 @@ def failed(op: Any, error: Exception, raws: Sequence[Any]) -> Exception:
         text = broadcast_text(*shapes)
         if text is not None:
             return RuntimeError(text)
-    if op.name == "matmul" and len(shapes) == 2 and isinstance(made, ValueError):
+    if op.name in ("matmul", "linear") and len(shapes) >= 2 and isinstance(made, ValueError):
         return RuntimeError(_matmul_text(raws))
     return translated(made)
 

@@ -41,7 +41,7 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
     if mode not in _MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None and value != 0:
-        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     spatial = len(widths) // 2
     if n not in (spatial + 1, spatial + 2):
         raise NotImplementedError(

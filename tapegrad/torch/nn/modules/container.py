@@ -8,6 +8,7 @@ from itertools import chain, islice
 from operator import index as as_int
 from typing import TYPE_CHECKING, Any
 
+from tapegrad.torch.nn.modules._names import typename
 from tapegrad.torch.nn.modules.module import Module, _indented
 
 if TYPE_CHECKING:
@@ -256,7 +257,7 @@ def _as_parameter(value: Any) -> Any:
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
-def _described(key: Any, value: Any) -> str:
+def _described(key: Any, value: Any, typed: bool = True) -> str:
     from tapegrad.torch import Tensor
     from tapegrad.torch.nn.parameter import Parameter
 
@@ -265,7 +266,8 @@ def _described(key: Any, value: Any) -> str:
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
     size = "x".join(map(str, value.shape))
     where = f" ({value.device})" if value.device.type == "cuda" else ""
-    return f"  ({key}): {kind} containing: [{value.dtype} of size {size}{where}]"
+    what = value.dtype if typed else typename(value)
+    return f"  ({key}): {kind} containing: [{what} of size {size}{where}]"
 
 
 class ParameterList(Module):
@@ -419,7 +421,7 @@ class ParameterDict(Module):
             self[key] = value
 
     def extra_repr(self) -> str:
-        return "\n".join(_described(k, p) for k, p in self.items())
+        return "\n".join(_described(k, p, False) for k, p in self.items())
 
     def __call__(self, input: Any) -> Any:
         raise RuntimeError("ParameterDict should not be called.")

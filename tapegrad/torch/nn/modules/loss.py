@@ -7,6 +7,7 @@ from typing import Any
 from tapegrad.torch.nn import functional as F
 from tapegrad.torch.nn.functional.loss import legacy
 from tapegrad.torch.nn.modules.module import Module
+from tapegrad.torch.nn.modules.shapes import PairwiseDistance
 
 _OLD = "size_average=None, reduce=None, reduction='mean'"
 #: Constructor, arguments of a call, and what else the function takes.
@@ -29,10 +30,6 @@ _ROWS: dict[str, tuple[str, str, str, str]] = {
     "TripletMarginLoss": (
         f"margin=1.0, p=2.0, eps=1e-06, swap=False, {_OLD}", "anchor, positive, negative", "triplet_margin_loss",
         "margin, p, eps, swap",
-    ),
-    "TripletMarginWithDistanceLoss": (
-        "*, distance_function=None, margin=1.0, swap=False, reduction='mean'", "anchor, positive, negative",
-        "triplet_margin_with_distance_loss", "distance_function, margin, swap",
     ),
     "CTCLoss": (
         "blank=0, reduction='mean', zero_infinity=False", "log_probs, targets, input_lengths, target_lengths", "ctc_loss",
@@ -100,8 +97,33 @@ for _name, _row in _ROWS.items():
     globals()[_name] = _made(_name, *_row)
 
 
+class TripletMarginWithDistanceLoss(_Loss):
+    """The loss of this name: `nn.functional.triplet_margin_with_distance_loss`."""
+
+    def __init__(
+        self, *, distance_function: Any = None, margin: float = 1.0, swap: bool = False, reduction: str = "mean"
+    ) -> None:
+        super().__init__(None, None, reduction)
+        if margin <= 0:
+            raise ValueError(f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {margin} instead")
+        self.distance_function = PairwiseDistance() if distance_function is None else distance_function
+        self.margin = margin
+        self.swap = swap
+
+    def forward(self, anchor: Any, positive: Any, negative: Any) -> Any:
+        return F.triplet_margin_with_distance_loss(
+            anchor,
+            positive,
+            negative,
+            distance_function=self.distance_function,
+            margin=self.margin,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
+
+
 class NLLLoss2d(globals()["NLLLoss"]):  # type: ignore[misc]
     """The older name of `NLLLoss`."""
 
 
-__all__ = [*_ROWS, "NLLLoss2d"]  # noqa: PLE0604
+__all__ = [*_ROWS, "NLLLoss2d", "TripletMarginWithDistanceLoss"]  # noqa: PLE0604

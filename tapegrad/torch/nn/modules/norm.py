@@ -30,6 +30,8 @@ class _NormBase(Module):
         track_running_stats: bool = True,
         device: Any = None,
         dtype: Any = None,
+        *,
+        bias: bool = True,
     ) -> None:
         super().__init__()
         self.num_features = num_features
@@ -37,6 +39,7 @@ class _NormBase(Module):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
+        self._biased = bias
         self._make({"device": device, "dtype": dtype})
         self.reset_parameters()
 
@@ -44,8 +47,8 @@ class _NormBase(Module):
         from tapegrad.torch import empty, ones, tensor, zeros
 
         n = self.num_features
-        for name in ("weight", "bias"):
-            if self.affine:
+        for name, there in (("weight", self.affine), ("bias", self.affine and self._biased)):
+            if there:
                 setattr(self, name, Parameter(empty(n, **where)))
             else:
                 self.register_parameter(name, None)
@@ -66,14 +69,15 @@ class _NormBase(Module):
         self.reset_running_stats()
         if self.affine:
             init.ones_(self.weight)
-            init.zeros_(self.bias)
+            if self.bias is not None:
+                init.zeros_(self.bias)
 
     def _check_input_dim(self, input: Any) -> None:
         raise NotImplementedError
 
     def extra_repr(self) -> str:
         return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, bias={self.bias is not None}, "
             f"track_running_stats={self.track_running_stats}"
         )
 
@@ -122,8 +126,10 @@ class _InstanceNorm(_NormBase):
         track_running_stats: bool = False,
         device: Any = None,
         dtype: Any = None,
+        *,
+        bias: bool = True,
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     _unbatched = 0
 
@@ -162,7 +168,7 @@ class _LazyNorm(Lazy):
         from tapegrad.torch import tensor
 
         for name in ("weight", "bias"):
-            if self.affine:  # type: ignore[attr-defined]
+            if self.affine and (name == "weight" or self._biased):  # type: ignore[attr-defined]
                 setattr(self, name, UninitializedParameter(**where))
             else:
                 self.register_parameter(name, None)  # type: ignore[attr-defined]
@@ -246,7 +252,7 @@ class LayerNorm(Module):
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
 
 
 class RMSNorm(Module):
@@ -295,18 +301,20 @@ class GroupNorm(Module):
         affine: bool = True,
         device: Any = None,
         dtype: Any = None,
+        *,
+        bias: bool = True,
     ) -> None:
         from tapegrad.torch import empty
 
         super().__init__()
         if num_channels % num_groups:
-            raise ValueError("num_channels must be divisible by num_groups")
+            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups = num_groups
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        for name in ("weight", "bias"):
-            if affine:
+        for name, there in (("weight", affine), ("bias", affine and bias)):
+            if there:
                 setattr(self, name, Parameter(empty(num_channels, device=device, dtype=dtype)))
             else:
                 self.register_parameter(name, None)
@@ -316,10 +324,11 @@ class GroupNorm(Module):
         """Set weights to 1 and biases to 0."""
         if self.affine:
             init.ones_(self.weight)
-            init.zeros_(self.bias)
+            if self.bias is not None:
+                init.zeros_(self.bias)
 
     def forward(self, input: Any) -> Any:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"

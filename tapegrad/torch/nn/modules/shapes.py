@@ -129,7 +129,8 @@ _PLAIN = {
 }  # fmt: skip
 _MADE: dict[str, Any] = {
     **module_classes(_DROPOUT, _DOC, base=_Dropout),
-    **module_classes({k: v for n in (1, 2, 3) for k, v in _pools(n).items()}, _DOC, base=_Pool),
+    **module_classes({k: v for n in (1, 2, 3) for k, v in _pools(n).items() if k[0] != "L"}, _DOC, base=_Pool),
+    **module_classes({k: v for n in (1, 2, 3) for k, v in _pools(n).items() if k[0] == "L"}, _DOC),
     **module_classes(_PLAIN, _DOC),
 }
 for _n, _base in ((1, _Pool1), (2, _Pool), (3, _Pool)):
