@@ -13,7 +13,7 @@ numbers, which the next scalar draw uses up, and PyTorch's layout of a saved sta
 from __future__ import annotations
 
 import math
-import secrets
+import os
 import struct
 from typing import Any, final
 
@@ -56,14 +56,16 @@ class Generator:
                 f"manual_seed(seed): expected -2**63 <= seed < 2**64, got {seed}; Overflow when unpacking long long"
             )
         self._seed = seed % (1 << 64)
-        self._source = np.random.RandomState(self._seed & 0xFFFFFFFF)
+        self._source = np.random.MT19937()
+        state: Any = np.random.RandomState(self._seed & 0xFFFFFFFF).get_state(legacy=False)
+        self._source.state = state
         self._fresh = True
         self.spare: float | None = None
         return self
 
     def seed(self) -> int:
         """Start anew from a seed of the operating system's, and return it."""
-        self.manual_seed(secrets.randbits(64))
+        self.manual_seed(int.from_bytes(os.urandom(8), "little"))
         return self._seed
 
     def initial_seed(self) -> int:
@@ -101,8 +103,8 @@ class Generator:
 
     def state_bytes(self) -> bytes:
         """The state in PyTorch's layout."""
-        _, words, place, *_ = self._source.get_state(legacy=True)
-        at = int(place)
+        state: Any = self._source.state["state"]
+        words, at = state["key"], int(state["pos"])
         head = _HEAD.pack(self._seed, 1 if at == _WORDS else _WORDS + 1 - at, 1, 0 if self._fresh else at)
         spare = (0.0, 0) if self.spare is None else (self.spare, 1)
         return head + np.asarray(words).astype("<u8").tobytes() + _TAIL.pack(0.0, *spare[:1], 0.0, spare[1], 0.0, False)
@@ -116,23 +118,21 @@ class Generator:
         self._seed, left, _, after = _HEAD.unpack_from(data)
         self._fresh = left == 1 and after == 0
         words = np.frombuffer(data, "<u8", _WORDS, _HEAD.size).astype(np.uint32)
-        self._source = np.random.RandomState(0)
-        self._source.set_state(
-            {"bit_generator": "MT19937", "state": {"key": words, "pos": _WORDS if left == 1 else after}}
-        )
+        place = _WORDS if left == 1 else after
+        self._source.state = {"bit_generator": "MT19937", "state": {"key": words, "pos": place}}
         _, spare, _, has_spare, _, _ = _TAIL.unpack_from(data, _HEAD.size + 8 * _WORDS)
         self.spare = spare if has_spare else None
 
     # -- words -------------------------------------------------------------------------------------------
     def words(self, n: int) -> np.ndarray[Any, Any]:
-        """The next `n` words of 32 bits."""
+        """The next `n` words of 32 bits, as numbers of uint64."""
         if n:
             self._fresh = False
-        return self._source.randint(0, 1 << 32, n, np.uint32)
+        return self._source.random_raw(n)  # 0.5 µs for a few; `RandomState.randint` takes 12
 
     def long_words(self, n: int) -> np.ndarray[Any, Any]:
         """The next `n` words of 64 bits, each of two of 32, the upper one first."""
-        halves = self.words(2 * n).astype(np.uint64)
+        halves = self.words(2 * n)
         return (halves[0::2] << np.uint64(32)) | halves[1::2]
 
     def doubles(self, n: int) -> np.ndarray[Any, Any]:
@@ -145,13 +145,20 @@ class Generator:
 
     def normal(self) -> float:
         """The next normal number, by the polar form of Box and Muller (1958), which makes two at a time."""
-        if self.spare is not None:
-            found, self.spare = self.spare, None
-            return found
-        turn, tail = self.doubles(2).tolist()
-        radius, angle = math.sqrt(-2 * math.log1p(-tail)), 2 * math.pi * turn
-        self.spare = radius * math.sin(angle)
-        return radius * math.cos(angle)
+        return self.normals(1)[0]
+
+    def normals(self, n: int) -> list[float]:
+        """The next `n` normal numbers."""
+        found = [] if self.spare is None or not n else [self.spare]
+        pairs = (n - len(found) + 1) // 2
+        even = iter(self.doubles(2 * pairs).tolist())
+        for turn, tail in zip(even, even, strict=True):
+            radius, angle = math.sqrt(-2 * math.log1p(-tail)), 2 * math.pi * turn
+            found.append(radius * math.cos(angle))
+            found.append(radius * math.sin(angle))
+        if n:
+            self.spare = found.pop() if len(found) > n else None
+        return found
 
 
 _default: list[Generator] = []

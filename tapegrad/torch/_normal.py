@@ -22,14 +22,21 @@ from tapegrad.torch._uniform import unit32
 _BLOCK = 16
 _CHUNK = 1 << 15  # numbers at a time: what is between stays in the cache
 
-_LOG = (
+
+def _as_float32(*numbers: float) -> tuple[float, ...]:
+    return tuple(float(np.float32(x)) for x in numbers)
+
+
+_LOG = _as_float32(
     *(7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1),
     *(-1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1),
 )
-_LOG2_HIGH, _LOG2_LOW = 0.693359375, -2.12194440e-4
-_SIN = (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
-_COS = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
-_QUARTER_PI = (0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)  # pi / 4 in three parts
+_SIN = _as_float32(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
+_COS = _as_float32(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
+_QUARTER_PI = _as_float32(0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)  # pi / 4 in three parts
+_LOG2_HIGH, _LOG2_LOW = _as_float32(0.693359375, -2.12194440e-4)
+_TWO_PI, _OCTANTS, _ROOT_HALF = _as_float32(2 * math.pi, 4 / math.pi, math.sqrt(0.5))
+_SIGN_OF_SIN, _SIGN_OF_COS = np.array([1.0, 1, -1, -1]), np.array([1.0, -1, -1, 1])
 
 
 def normal(
@@ -37,8 +44,8 @@ def normal(
 ) -> Array:
     """`n` numbers from the normal distribution of this mean and standard deviation."""
     if n < _BLOCK or not contiguous:
-        drawn = np.array([generator.normal() for _ in range(n)], float64)
-        return narrowed(fused64(drawn, std, mean), dtype)
+        drawn = np.array(generator.normals(n), float64)
+        return narrowed(drawn if (mean, std) == (0, 1) else fused64(drawn, std, mean), dtype)
     if dtype == float64:
         drawn = _blocks(n, generator.doubles(n), generator.doubles, _pairs64)
         return drawn if (mean, std) == (0, 1) else fused64(drawn, std, mean)
@@ -47,7 +54,9 @@ def normal(
     else:  # a half draws block by block, so that a rest takes fewer words
         whole = n - n % _BLOCK
         drawn = _blocks(n, unit32(generator, whole), lambda k: unit32(generator, k), _pairs32)
-    return fused32(drawn, np.float32(std), np.float32(mean)).astype(dtype)
+    if (mean, std) != (0, 1):
+        drawn = fused32(drawn, np.float32(std), np.float32(mean))
+    return drawn.astype(dtype, copy=False)
 
 
 def _blocks(n: int, even: Array, more: Any, pairs: Any) -> Array:
@@ -74,40 +83,71 @@ def _each(function: Any, x: Array) -> Array:
 
 
 def _pairs32(even: Array) -> Array:
-    radius = np.sqrt(np.float32(-2) * _log32(np.float32(1) - even[:, 0]))
-    sin, cos = _sin_cos32(np.float32(2 * math.pi) * even[:, 1])
-    return np.stack([radius * cos, radius * sin], 1)
+    """What `_pairs64` gives, in float32: numbers of float64 that are rounded to float32 after each step."""
+    u = even.astype(float64)
+    narrow = np.empty_like(even[:, 0])
+    round32 = _Rounding(narrow)
+    radius = _log32(1 - u[:, 0], round32)
+    np.sqrt(round32(radius * -2), radius)
+    round32(radius)
+    sin, cos = _sin_cos32(round32(u[:, 1] * _TWO_PI), round32)
+    return np.stack([radius * cos, radius * sin], 1).astype(float32)
 
 
-def _polynomial(coefficients: tuple[float, ...], x: Array) -> Array:
-    y = np.full_like(x, coefficients[0])
-    for c in coefficients[1:]:
-        y = fused32(y, x, np.float32(c))
-    return y
+class _Rounding:
+    """Rounds arrays of one shape to float32, in place."""
+
+    __slots__ = ("_narrow",)
+
+    def __init__(self, narrow: Array) -> None:
+        self._narrow = narrow
+
+    def __call__(self, x: Array) -> Array:
+        self._narrow[...] = x
+        x[...] = self._narrow
+        return x
+
+    def fused(self, a: Array, b: Any, c: Any) -> Array:
+        """a * b + c in the place of a."""
+        np.multiply(a, b, a)
+        np.add(a, c, a)
+        return self(a)
+
+    def polynomial(self, coefficients: tuple[float, ...], x: Array) -> Array:
+        """The polynomial by Horner's scheme, the highest power first."""
+        y = np.full_like(x, coefficients[0])
+        for c in coefficients[1:]:
+            self.fused(y, x, c)
+        return y
 
 
-def _log32(x: Array) -> Array:
-    """The logarithm of positive float32 numbers: of the exponent, and of a mantissa in [sqrt(1/2), sqrt(2))."""
+def _log32(x: Array, round32: _Rounding) -> Array:
+    """The logarithm of positive numbers: of the exponent, and of a mantissa in [sqrt(1/2), sqrt(2))."""
     mantissa, exponent = np.frexp(x)
-    small = mantissa < np.float32(math.sqrt(0.5))
-    e = (exponent - small).astype(float32)
-    x = (mantissa - np.float32(1)) + np.where(small, mantissa, np.float32(0))
-    square = x * x
-    y = fused32(_polynomial(_LOG, x) * x, square, e * np.float32(_LOG2_LOW))
-    y = y - square * np.float32(0.5)
-    return (x + y) + e * np.float32(_LOG2_HIGH)
+    small = mantissa < _ROOT_HALF
+    e = exponent - small
+    x = np.where(small, mantissa + mantissa, mantissa) - 1
+    square = round32(x * x)
+    y = round32(round32.polynomial(_LOG, x) * x)
+    round32.fused(y, square, round32(e * _LOG2_LOW))
+    round32(np.subtract(y, square * 0.5, y))
+    round32(np.add(y, x, y))
+    return round32(np.add(y, e * _LOG2_HIGH, y))
 
 
-def _sin_cos32(x: Array) -> tuple[Array, Array]:
-    """Sine and cosine of float32 numbers >= 0 and < 2 pi, reduced to a quarter of a right angle to either side."""
-    octant = ((x * np.float32(4 / math.pi)).astype(np.int32) + 1) & ~1
-    turns = octant.astype(float32)
+def _sin_cos32(x: Array, round32: _Rounding) -> tuple[Array, Array]:
+    """Sine and cosine of numbers >= 0 and < 2 pi, reduced to a quarter of a right angle to either side."""
+    octant = (round32(x * _OCTANTS).astype(np.int32) + 1) & ~1
     for part in _QUARTER_PI:
-        x = fused32(turns, np.float32(-part), x)
-    z = x * x
-    cos = fused32(_polynomial(_COS, z) * z, z, -(z * np.float32(0.5))) + np.float32(1)
-    sin = fused32(_polynomial(_SIN, z) * z, x, x)
+        x = round32(octant * -part + x)
+    z = round32(x * x)
+    cos = round32(round32.polynomial(_COS, z) * z)
+    round32(np.add(round32.fused(cos, z, z * -0.5), 1, cos))
+    sin = round32(round32.polynomial(_SIN, z) * z)
+    round32.fused(sin, x, x)
     quadrant = (octant >> 1) & 3
-    odd, sin_sign, cos_sign = quadrant & 1 == 1, quadrant >= 2, (quadrant == 1) | (quadrant == 2)
+    odd = quadrant & 1 == 1
     s, c = np.where(odd, cos, sin), np.where(odd, sin, cos)
-    return np.where(sin_sign, -s, s), np.where(cos_sign, -c, c)
+    s *= _SIGN_OF_SIN[quadrant]
+    c *= _SIGN_OF_COS[quadrant]
+    return s, c

@@ -21,6 +21,7 @@ from tapegrad.torch._rounding import Array, fused32, fused64
 DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
 
 _LONG_RANGE = 1 << 28
+_LOWER = np.uint64((1 << 24) - 1)
 _MOST_PERMUTED = (2**32 - 1) // 20
 
 
@@ -30,25 +31,28 @@ def uniform(generator: Generator, n: int, low: float, high: float, dtype: np.dty
         drawn = generator.doubles(n)
         if (low, high) != (0, 1):
             drawn = fused64(drawn, np.float64(high) - np.float64(low), low)
-        return np.where(drawn >= high, low, drawn)
+            drawn = np.where(drawn >= high, low, drawn)
+        return drawn
     drawn = unit32(generator, n)
     if (low, high) != (0, 1):
         drawn = fused32(drawn, np.float32(high) - np.float32(low), np.float32(low))
-    made = drawn.astype(dtype)
+    made = drawn.astype(dtype, copy=False)
+    if dtype == float32 and (low, high) == (0, 1):
+        return made
     low_end, high_end = (np.float32(end).astype(dtype) for end in (low, high))
     return np.where(made >= high_end, low_end, made)
 
 
 def unit32(generator: Generator, n: int) -> Array:
     """`n` numbers of float32 in [0, 1)."""
-    return (generator.words(n) & np.uint32((1 << 24) - 1)).astype(float32) * np.float32(2.0**-24)
+    return (generator.words(n) & _LOWER).astype(float32) * np.float32(2.0**-24)
 
 
 def integers(generator: Generator, n: int, low: int, high: int) -> Array:
     """`n` integers of int64 evenly spread over low, ..., high - 1."""
     span = high - low
     if span < _LONG_RANGE:
-        return (generator.words(n) % np.uint32(span)).astype(np.int64) + low
+        return (generator.words(n) % np.uint64(span)).astype(np.int64) + low
     drawn = generator.long_words(n)
     if span < 1 << 64:
         drawn = drawn % np.uint64(span)
@@ -60,7 +64,7 @@ def full_range(generator: Generator, n: int, dtype: np.dtype[Any]) -> Array:
     count = _count_of(dtype)
     if dtype.name in ("int64", "float64"):
         return (generator.long_words(n) % np.uint64(count)).astype(np.int64).astype(dtype)
-    return (generator.words(n) % np.uint32(count)).astype(np.int64).astype(dtype)
+    return (generator.words(n) % np.uint64(count)).astype(np.int64).astype(dtype)
 
 
 def _count_of(dtype: np.dtype[Any]) -> int:
@@ -90,7 +94,7 @@ def permutation(generator: Generator, n: int) -> Array:
     if n < 2:
         return np.arange(n)
     order = list(range(n))
-    steps = generator.words(n - 1) % np.arange(n, 1, -1, dtype=np.uint32)
+    steps = generator.words(n - 1) % np.arange(n, 1, -1, dtype=np.uint64)
     for i, step in enumerate(steps.tolist()):
         order[i], order[i + step] = order[i + step], order[i]
     return np.array(order)

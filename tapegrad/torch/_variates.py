@@ -45,7 +45,7 @@ def cauchy(generator: Generator, n: int, median: float, sigma: float, dtype: np.
 
 def log_normal(generator: Generator, n: int, mean: float, std: float, dtype: np.dtype[Any]) -> Array:
     """`n` numbers of which the logarithms are normal."""
-    logs = fused64(np.array([generator.normal() for _ in range(n)], float64), std, mean)
+    logs = fused64(np.array(generator.normals(n), float64), std, mean)
     return narrowed(_each(_exp, logs), dtype)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from tapegrad.torch._functions import (
     convert,
     create,
+    files,
     index,
     join,
     linear,
@@ -19,7 +20,7 @@ from tapegrad.torch._functions import (
 from tapegrad.torch._functions._build import FUNCTIONS, METHODS
 from tapegrad.torch._tensor import Tensor
 
-TABLES = (pointwise, reduce, create, join, index, linear, softmax, convert, random, random_fill)
+TABLES = (pointwise, reduce, create, join, index, linear, softmax, convert, random, random_fill, files)
 
 
 def install() -> dict[str, Any]:
