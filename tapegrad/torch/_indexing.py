@@ -9,7 +9,6 @@ import numpy as np
 from tapegrad.core.node import tick
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.torch import _inplace
-from tapegrad.torch._dtypes import default_of
 from tapegrad.torch._recorder import is_enabled
 from tapegrad.torch._storage import wrote
 from tapegrad.torch._tensor import STYLE, wrap
@@ -45,7 +44,7 @@ def _picker(index: Any) -> Any:
 def setitem(x: Any, key: Any, value: Any) -> None:
     """Write what an index picks."""
     index, basic = plain(x, key)
-    _inplace.check(x, as_view=basic)
+    _inplace.check(x, as_view=basic, part=x.array[index] if basic and type(x.array) is np.ndarray else None)
     v = _value(x, value)
     before = tick()
     raw = x.array
@@ -58,19 +57,36 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         if store.fresh:
             spoil(store, x, False)
         return
+    info = view_of(x)
+    if basic and info is not None and not info.cut:
+        part = take(x, _picker(index)) if index != () else x
+        _inplace.commit(part, _spread(v, part.array.shape), before)
+        return
     first, rest = (None, index) if basic else _apart(x, index)
     given = wrap(raw, x.node)
     if first is None:
-        y = STYLE.put(given, _squeezed(x, rest, v), rest)
+        y = STYLE.put(given, v, rest)
     else:
         part = STYLE.getitem(given, first)
         y = STYLE.put(given, STYLE.put(part, v, rest), first)
     _inplace.commit(x, y, before)
 
 
-def _squeezed(x: Any, index: Any, v: Any) -> Any:
-    """Leading axes of length 1 that the place does not have are dropped."""
-    return v
+def _spread(v: Any, shape: tuple[int, ...]) -> Any:
+    """A value in the shape of the place that it is written to; leading axes of length 1 may be too many."""
+    have = v.array.shape
+    while len(have) > len(shape) and have[0] == 1:
+        v = STYLE.reshape(v, have[1:])
+        have = have[1:]
+    if have == shape:
+        return v
+    try:
+        return STYLE.broadcast_to(v, shape)
+    except (RuntimeError, ValueError) as error:
+        raise RuntimeError(
+            f"The expanded size of the tensor must match the existing size: a value of shape {list(have)} cannot be written to a "
+            f"place of shape {list(shape)}"
+        ) from error
 
 
 def _store(x: Any, raw: Any, index: Any, value: Any) -> None:
@@ -104,7 +120,7 @@ def _value(x: Any, value: Any) -> Any:
     if type(value) in (int, float, bool, complex):
         if type(value) is complex and want.kind != "c":
             raise RuntimeError("value cannot be converted to type float without overflow")
-        return wrap(np.asarray(value, default_of(type(value))).astype(want)[()])
+        return wrap(np.array(value).astype(want)[()])
     return wrap(np.asarray(value).astype(want))
 
 

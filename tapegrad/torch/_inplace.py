@@ -13,11 +13,12 @@ import numpy as np
 
 from tapegrad.core.node import tick
 from tapegrad.core.recorder import EMPTY, state
+from tapegrad.registry.rules import Variant
 from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 from tapegrad.torch._modes import INFERENCE
 from tapegrad.torch._promotion import _CATEGORY
 from tapegrad.torch._recorder import is_enabled, is_leaf_node, own
-from tapegrad.torch._storage import LAST, WRITTEN, Storage, owner, replaced, wrote
+from tapegrad.torch._storage import KEPT_HERE_ALONE, WRITTEN, Storage, moved, owner, replaced, wrote
 from tapegrad.torch._tensor import STYLE, wrap
 from tapegrad.torch._views import View, put_back, spoil, store_of, view_of
 
@@ -27,10 +28,17 @@ if TYPE_CHECKING:
 _VIEW_OF_LEAF = "a view of a leaf Variable that requires grad is being used in an in-place operation."
 
 
-def check(x: Any, *, as_view: bool = False) -> None:
-    """Refuse to write where a graph forbids it."""
-    raw = x.array
-    if type(raw) is np.ndarray and raw.size > 1 and 0 in raw.strides:
+def _overlaps(raw: Any) -> bool:
+    return raw.size > 1 and any(s == 0 and n > 1 for s, n in zip(raw.strides, raw.shape, strict=True))
+
+
+def check(x: Any, *, as_view: bool = False, part: Any = None, constant: bool = False) -> None:
+    """Refuse to write where a graph forbids it.
+
+    `part` is what of the memory is written to, if not all; `constant`, whether all elements will be one number.
+    """
+    raw = x.array if part is None else part
+    if not constant and type(raw) is np.ndarray and 0 in raw.strides and _overlaps(raw):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
@@ -77,10 +85,11 @@ def in_place(function: Callable[..., Any], name: str | None = None) -> Callable[
     """The method that computes `function(self, ...)` and leaves the result in `self`."""
 
     overwrites = (name or f"{function.__name__}_") in _OVERWRITES
+    constant = overwrites and name != "copy_"
 
     @functools.wraps(function)
     def method(self: Any, *args: Any, **words: Any) -> Any:
-        return update(self, function, *args, overwriting=overwrites, **words)
+        return update(self, function, *args, overwriting=overwrites, constant=constant, **words)
 
     method.__name__ = method.__qualname__ = name or f"{function.__name__}_"
     return method
@@ -90,13 +99,13 @@ def in_place(function: Callable[..., Any], name: str | None = None) -> Callable[
 _OVERWRITES = frozenset(["copy_", "fill_", "zero_"])
 
 
-def update(x: Any, function: Callable[..., Any], *args: Any, overwriting: bool = False, **words: Any) -> Any:
+def update(x: Any, function: Callable[..., Any], *args: Any, overwriting: bool = False, constant: bool = False, **words: Any) -> Any:
     """Let `x` have the value of `function(x, *args, **words)`; `overwriting`, if that does not depend on the old one.
 
     A write through `.data` is not heard of by graphs that have saved the values, as in PyTorch, where it changes them: an
     update of parameters between two sweeps.  Overwritten values are another matter: no gradient at them can be meant.
     """
-    check(x)
+    check(x, constant=constant)
     before = tick()
     given = x
     if state.active is not EMPTY and type(x.array) is np.ndarray and _is_shared(x):
@@ -147,6 +156,7 @@ def commit(x: Any, y: Any, before: int, *, counted: bool = True) -> None:
         return
     history = y.node is not None
     if type(raw) is np.ndarray and type(made) in _OF_NUMPY and _is_shared(x):
+        _protect(x, raw)
         np.copyto(raw, made)
         wrote(store, raw, counted=counted)
         if y.node is not None:
@@ -185,22 +195,13 @@ def _take_over(x: Any, raw: Any, made: Any, before: int, store: Storage, counted
     if not counted:
         store.version += 1
         return
-    wrote(store, raw)
-    log = WRITTEN.pop(id(owner(raw)))
-    log.seqs[-1] = LAST[0] = before  # what the op itself has saved is not touched
-    keys = [owner(raw)] + ([made] if type(made) is np.ndarray else [])
-    for memory in keys:
-        _log_as(memory, log.seqs, store)
-
-
-def _log_as(memory: Any, seqs: list[int], store: Storage) -> None:
-    wrote(store, memory)
-    store.version -= 1
-    WRITTEN[id(memory)].seqs[:] = seqs
+    moved(store, raw, made, before)
 
 
 def _keep_output(node: Any, made: Any, raw: Any) -> None:
     """An op that saves its output has saved what is now in `raw`: writes to come are noticed there."""
+    if "y" in KEPT_HERE_ALONE.get(node.op.name, ()):
+        return
     found = False
     for field in ("s", "t"):
         value = getattr(node, field)
@@ -214,16 +215,41 @@ def _keep_output(node: Any, made: Any, raw: Any) -> None:
         node.seq = tick()
 
 
+def _protect(x: Any, raw: Any) -> None:
+    """Before memory is overwritten: what the node that made its values keeps of them, and PyTorch's would not, is copied."""
+    info = view_of(x)
+    while info is not None:
+        x = info.base
+        info = view_of(x)
+    node = x.node
+    names = KEPT_HERE_ALONE.get(node.op.name) if node is not None else None
+    if not names or type(node.op) is not Variant:
+        return
+    memory = owner(raw)
+    log = WRITTEN.get(id(memory))
+    if log is not None and log.hard > node.seq:
+        return  # it is too late
+    for field in ("s", "t"):
+        value = getattr(node, field)
+        if type(value) is np.ndarray and owner(value) is memory:
+            setattr(node, field, value.copy())
+        elif type(value) is tuple:
+            kept = (v.copy() if type(v) is np.ndarray and owner(v) is memory else v for v in value)
+            setattr(node, field, tuple(kept))
+
+
 def _commit_view(x: Any, y: Any, info: View, store: Storage, counted: bool) -> None:
     base = info.base
     raw, made = x.array, y.array
     history = y.node is not None or _is_known(base.node)
+    number = tick()
+    if y.node is not None and type(raw) is np.ndarray:
+        _keep_output(y.node, made, raw)
     whole = put_back(info, y) if history or type(raw) is not np.ndarray else None
     if type(raw) is np.ndarray and type(made) in _OF_NUMPY:
+        _protect(x, raw)
         np.copyto(raw, made)
-        wrote(store, raw, counted=counted)
-        if y.node is not None:
-            _keep_output(y.node, made, raw)
+        wrote(store, raw, counted=counted, number=number)
     else:
         assert whole is not None
         x.array = made

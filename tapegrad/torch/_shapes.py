@@ -202,7 +202,9 @@ def expand(x: Any, *shape: Any) -> Any:
     def run(t: Any) -> Any:
         y = STYLE.broadcast_to(t, target)
         if type(t.array) is np.ndarray:
-            y.array = np.broadcast_to(t.array, target)
+            raw, extra = t.array, len(target) - t.array.ndim
+            steps = (0,) * extra + tuple(0 if n != m else s for n, m, s in zip(raw.shape, target[extra:], raw.strides, strict=True))
+            y.array = _strided(raw, target, steps)
         return y
 
     return take(x, run)
@@ -326,6 +328,18 @@ def diagonal(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     return take(x, run)
 
 
+def _strided(raw: Any, shape: tuple[int, ...], steps: tuple[int, ...]) -> Any:
+    """The memory of an array, from where it begins, in a shape and with steps in bytes."""
+    memory = owner(raw)
+    if not memory.flags.c_contiguous or not raw.size:
+        return np.lib.stride_tricks.as_strided(raw, shape, steps, writeable=raw.flags.writeable)
+    start = raw.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
+    found: Any = np.ndarray(shape, raw.dtype, memory, start, steps)
+    if not raw.flags.writeable:
+        found.flags.writeable = False
+    return found
+
+
 def _writeable(raw: Any, found: Any) -> Any:
     """NumPy marks some views read-only."""
     if raw.flags.writeable and not found.flags.writeable:
@@ -349,8 +363,9 @@ def unfold(x: Any, dimension_: int, size: int, step: int) -> Any:
         taken = STYLE.take(t, where, axis=d)
         y = STYLE.moveaxis(taken, d + 1, len(shape))
         if type(t.array) is np.ndarray:
-            windows = np.lib.stride_tricks.sliding_window_view(t.array, size, d, writeable=t.array.flags.writeable)
-            y.array = windows[(*[slice(None)] * d, slice(None, None, step))]
+            steps = t.array.strides
+            inner = steps[d] if steps else t.array.itemsize
+            y.array = _strided(t.array, y.array.shape, (*steps[:d], inner * step, *steps[d + 1 :], inner))
         return y
 
     return take(x, run)
@@ -383,9 +398,7 @@ def as_strided(x: Any, size: Any, stride: Any, storage_offset: int | None = None
         y = STYLE.take(STYLE.reshape(t, (-1,)), where, axis=0)
         if type(t.array) is np.ndarray and t.array.flags.c_contiguous:
             start = t.array.reshape(-1)[offset:]
-            y.array = np.lib.stride_tricks.as_strided(
-                start, shape, tuple(s * item for s in steps), writeable=t.array.flags.writeable
-            )
+            y.array = _strided(start, shape, tuple(s * item for s in steps))
         return y
 
     return take(x, run)

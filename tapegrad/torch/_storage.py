@@ -51,14 +51,14 @@ def owner(raw: Any) -> Any:
 
 @final
 class _Log:
-    """When a piece of memory was written to."""
+    """When a piece of memory was written to; `hard` is when its values were last overwritten, and not just given up."""
 
-    __slots__ = ("seqs", "storage", "where")
+    __slots__ = ("hard", "seqs", "where")
 
-    def __init__(self, where: Any, storage: Storage) -> None:
+    def __init__(self, where: Any) -> None:
         self.where = where
-        self.storage = storage
         self.seqs: list[int] = []
+        self.hard = 0
 
 
 #: By the id of the array that owns it: memory that was written to while a graph might need it.
@@ -69,20 +69,21 @@ LAST = [0]
 REPLACED: weakref.WeakSet[Storage] = weakref.WeakSet()
 
 
-def wrote(storage: Storage, raw: Any, *, counted: bool = True) -> None:
+def wrote(storage: Storage, raw: Any, *, counted: bool = True, number: int | None = None) -> None:
     """Note a write to the memory of an array; `counted`, if graphs that have saved it are to hear of it."""
     storage.version += 1
     if not counted or type(raw) is not np.ndarray:
         return
-    seq = LAST[0] = tick()
+    seq = LAST[0] = tick() if number is None else number
     memory = owner(raw)
     key = id(memory)
     log = WRITTEN.get(key)
     if log is None or log.where() is not memory:
-        log = WRITTEN[key] = _Log(weakref.ref(memory, lambda _: WRITTEN.pop(key, None)), storage)
+        log = WRITTEN[key] = _Log(weakref.ref(memory, lambda _: WRITTEN.pop(key, None)))
         log.seqs.extend([0] * (storage.version - 1))
     seqs = log.seqs
     seqs.append(seq)
+    log.hard = seq
     if len(seqs) > 4096:  # of the oldest, how many there were is all that matters
         seqs[:2048] = [0] * 2048
 
@@ -94,3 +95,31 @@ def replaced(storage: Storage, raw: Any) -> None:
     storage.scalars.append((raw, seq))
     if len(storage.scalars) == 1:
         REPLACED.add(storage)
+
+
+def moved(storage: Storage, raw: Any, made: Any, before: int) -> None:
+    """Note that a tensor has given up this memory for another, by an op that began at the number `before`.
+
+    Graphs that have saved the old values still have them: that they count as written to is PyTorch's rule.
+    """
+    log = WRITTEN.get(id(owner(raw)))
+    hard = 0 if log is None or log.where() is not owner(raw) else log.hard
+    wrote(storage, raw)
+    log = WRITTEN[id(owner(raw))]
+    log.seqs[-1] = LAST[0] = before  # what the op itself has saved is not touched
+    log.hard = hard
+    if type(made) is np.ndarray:
+        memory, seqs = owner(made), log.seqs
+        key = id(memory)
+        log = WRITTEN[key] = _Log(weakref.ref(memory, lambda _: WRITTEN.pop(key, None)))
+        log.seqs = list(seqs)
+
+
+#: What rules here save of these ops, and PyTorch's do not: a write to it is no error, if the values are still there.
+KEPT_HERE_ALONE: dict[str, frozenset[str]] = {
+    "divide": frozenset("y"),
+    "erfinv": frozenset("y"),
+    "standardize": frozenset("y"),
+    "window_max": frozenset("y"),
+    "reciprocal": frozenset("x"),
+}

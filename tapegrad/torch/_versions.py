@@ -11,7 +11,7 @@ from tapegrad.core.node import parents
 from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 from tapegrad.torch._node_names import name_of
 from tapegrad.torch._recorder import is_leaf_node
-from tapegrad.torch._storage import LAST, REPLACED, WRITTEN, owner
+from tapegrad.torch._storage import KEPT_HERE_ALONE, LAST, REPLACED, WRITTEN, owner
 
 
 def check(order: list[Any]) -> None:
@@ -19,9 +19,9 @@ def check(order: list[Any]) -> None:
     if not order or LAST[0] <= order[-1].seq:
         return
     oldest = order[-1].seq
-    logs = {key: log.seqs for key, log in list(WRITTEN.items()) if log.seqs and log.seqs[-1] > oldest}
+    logs = {key: (log.seqs, log.hard) for key, log in list(WRITTEN.items()) if log.seqs and log.seqs[-1] > oldest}
     for storage in list(REPLACED):
-        logs.update({id(raw): [seq] for raw, seq in storage.scalars if seq > oldest})
+        logs.update({id(raw): ([seq], 0) for raw, seq in storage.scalars if seq > oldest})
     if not logs:
         return
     for node in order:
@@ -30,20 +30,23 @@ def check(order: list[Any]) -> None:
             _look(node, node.t, logs)
 
 
-def _look(node: Any, value: Any, logs: dict[int, list[int]]) -> None:
+def _look(node: Any, value: Any, logs: dict[int, tuple[list[int], int]]) -> None:
     kind = type(value)
     if kind is tuple:
         for v in value:
             _look(node, v, logs)
         return
     if kind is np.ndarray:
-        seqs = logs.get(id(owner(value)))
+        log = logs.get(id(owner(value)))
     elif isinstance(value, np.generic):
-        seqs = logs.get(id(value))
+        log = logs.get(id(value))
     else:
         return
-    if seqs and seqs[-1] > node.seq:
-        _refuse(node, value, seqs)
+    if log is None or log[0][-1] <= node.seq:
+        return
+    if log[1] <= node.seq and node.op.name in KEPT_HERE_ALONE and _name(node, value) in KEPT_HERE_ALONE[node.op.name]:
+        return
+    _refuse(node, value, log[0])
 
 
 def _refuse(node: Any, value: Any, seqs: list[int]) -> NoReturn:
@@ -59,17 +62,23 @@ def _refuse(node: Any, value: Any, seqs: list[int]) -> NoReturn:
     )
 
 
-def _maker(node: Any, value: Any) -> str | None:
-    """The name of the node that made a saved value."""
+def _name(node: Any, value: Any) -> str | None:
+    """What an op calls a value that it has saved."""
     op = node.op.op if type(node.op) is Hooked else node.op
     saved = getattr(op, "saved", None)
     if saved is None:
         return None
     fields = node.s if op.general or len(saved) > 2 else (node.s, node.t)
-    name = next((n for n, v in zip(saved, fields, strict=False) if v is value), None)
+    return next((n for n, v in zip(saved, fields, strict=False) if v is value), None)
+
+
+def _maker(node: Any, value: Any) -> str | None:
+    """The name of the node that made a saved value."""
+    name = _name(node, value)
     if name == "y":
         return name_of(node)
-    if name in op.op.arrays:
+    op = node.op.op if type(node.op) is Hooked else node.op
+    if name is not None and name in op.op.arrays:
         i = op.op.arrays.index(name)
         ps = parents(node)
         k = i if op.wide else (op.watched.index(i) if i in op.watched else None)
