@@ -17,7 +17,7 @@ from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, GradientError, ShapeError, SpentError
 from tapegrad.kernels.batched import Batched
 from tapegrad.ops.convert import asarray
-from tapegrad.registry.batching import inside, matched, new_level
+from tapegrad.registry.batching import inside, matched, new_level, stacked
 from tapegrad.registry.space import F, space_of_type
 from tapegrad.tree import flatten
 from tapegrad.variable import STAND_INS, Variable, present
@@ -230,7 +230,7 @@ class GradientTape:
             level = new_level(size, randomness="same")
             with inside(level):
                 (found,) = self._sweep([self._seeds([target], [tensor(Batched(rows, level))], sources)], sources)
-            return [None if g is None else F.unbatch(g, level) for g in found]
+            return [None if g is None else stacked(g, level) for g in found]
         if not size:
             return [None if x is None else F.zeros((0, *x.array.shape), dtype=x.array.dtype) for x in sources]
         each = self._sweep([self._seeds([target], [tensor(rows[k])], sources) for k in range(size)], sources)

@@ -226,6 +226,21 @@ def _collect(x: Any, level: Level) -> Any:
     return Batched(space_of([x.value]).collect(x.value, level), x.level)
 
 
+def has_level(raw: Any, level: Level, *, equal: bool = True) -> bool:
+    """Whether a raw value has a batch axis of this level; one of equal items counts only if `equal`."""
+    while type(raw) is Batched:
+        if raw.level == level:
+            return equal or bool(raw.value.shape[0] != 1 or level.size == 1)
+        raw = raw.value
+    return False
+
+
+def stacked(x: Any, level: Level) -> Any:
+    """A tensor's items, stacked along a new first axis; those of one that is the same for all are that often."""
+    x = linked(*x.read())
+    return F.unbatch(x if has_level(x.array, level) else F.spread(x, level), level)
+
+
 def matched(g: Any, raw: Any) -> Any:
     """A cotangent of a batched value, the same for all items where it was not batched itself."""
     while type(raw) is Batched:

@@ -141,7 +141,9 @@ def scalar(what: str, f: Any, y: Any) -> Tensor:
             "tapegrad.mean of it, or use tapegrad.jacobian or tapegrad.vjp"
         )
     if not is_inexact(y.array.dtype):
-        raise DTypeError(f"{what}({named(f)}): expected {named(f)} to return a floating value, got {y.array.dtype}, which has no derivative")
+        raise DTypeError(
+            f"{what}({named(f)}): expected {named(f)} to return a floating value, got {y.array.dtype}, which has no derivative"
+        )
     if y.array.dtype.kind == "c":
         raise DTypeError(
             f"{what}({named(f)}): expected {named(f)} to return a real value, got {y.array.dtype}; take tapegrad.real or "

@@ -9,7 +9,7 @@ from tapegrad.core.tensor import Tensor
 from tapegrad.errors import ArgumentError, BoundsError, ShapeError
 from tapegrad.kernels.batched import Batched
 from tapegrad.ops.convert import asarray
-from tapegrad.registry.batching import inside, new_level
+from tapegrad.registry.batching import has_level, inside, new_level, stacked
 from tapegrad.registry.space import F
 from tapegrad.transforms.arguments import check_function, is_number, named
 from tapegrad.tree import flatten
@@ -90,7 +90,9 @@ def _axes(where: str, what: str, axes: Any, structure: Any, count: int) -> list[
     if isinstance(axes, list) and isinstance(structure, tuple):
         axes = tuple(axes)
     if type(axes) is type(structure) is tuple and len(axes) == len(structure) == count:
-        return list(axes)
+        flat = list(axes)
+        if all(a is None or hasattr(a, "__index__") for a in flat):
+            return flat
     import optree
 
     try:
@@ -156,22 +158,13 @@ def _left(where: str, y: Any, axis: Any, level: Level, name: str) -> Any:
         raise ArgumentError(f"{where}: expected {name} to return tensors, or a structure of them, got {type(y).__name__}")
     made = asarray(y)
     if axis is None:
-        if _differs(made.read()[0], level):
+        if has_level(made.read()[0], level, equal=False):
             raise ArgumentError(f"{where}: out_axes is None for a value that differs between items; write an axis, or reduce it")
-        return F.unbatch(made, level)[0] if type(made.array) is Batched and level.size else made
-    stacked = F.unbatch(made, level)
-    if not -len(stacked.shape) <= axis < len(stacked.shape):
+        return stacked(made, level)[0] if type(made.array) is Batched and level.size else made
+    rows = stacked(made, level)
+    if not -len(rows.shape) <= axis < len(rows.shape):
         raise BoundsError(f"{where}: out_axes is {axis} for a value whose items have shape {made.shape}")
-    return F.moveaxis(stacked, 0, axis) if axis else stacked
-
-
-def _differs(raw: Any, level: Level) -> bool:
-    """Whether a value has a batch axis of this level, of more than one equal item."""
-    while type(raw) is Batched:
-        if raw.level == level:
-            return bool(raw.value.shape[0] != 1 or level.size == 1)
-        raw = raw.value
-    return False
+    return F.moveaxis(rows, 0, axis) if axis else rows
 
 
 __all__ = ["vmap"]

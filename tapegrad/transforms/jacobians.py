@@ -10,7 +10,7 @@ from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError
 from tapegrad.forward import ForwardAccumulator
 from tapegrad.kernels.batched import Batched
-from tapegrad.registry.batching import inside, new_level
+from tapegrad.registry.batching import inside, new_level, stacked
 from tapegrad.registry.space import F, space_of_type
 from tapegrad.tape import GradientTape
 from tapegrad.transforms.arguments import Chosen, check_argnums, check_function, choose, named, outputs, pair
@@ -156,7 +156,7 @@ def _columns(xs: list[Any], ys: Any, push: Callable[[list[Any]], list[Any]], lea
         level = new_level(size, randomness="same")
         with inside(level):
             tangents = push([tensor(Batched(t, level)) for t in _directions(xs, size)])
-        columns = [None if t is None else F.unbatch(t, level) for t in tangents]
+        columns = [None if t is None else stacked(t, level) for t in tangents]
     else:
         each = [push([tensor(t[k]) for t in _directions(xs, size)]) for k in range(size)] or [push([tensor(x.array) for x in xs])]
         columns = [None if ts[0] is None else F.stack(list(ts))[:size] for ts in zip(*each, strict=True)]

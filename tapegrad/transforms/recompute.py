@@ -115,9 +115,9 @@ def _listed(ys: Sequence[Any]) -> str:
 
 def _recorded(op: Recorded, call: _Call, leaves: list[Any], start: int) -> list[Any]:
     """The outputs, as those of one node whose parents are what the call has read; what lay between is let go of."""
-    nodes = [None if y is None or not is_inexact(y.array.dtype) else y.read()[1] for y in leaves]
-    call.places = [k for k, n in enumerate(nodes) if n is not None and is_known(n) and n.seq >= start and n.p is not None]
-    first = [n for k in call.places if (n := nodes[k]) is not None]
+    nodes = {k: y.read()[1] for k, y in enumerate(leaves) if y is not None and is_inexact(y.array.dtype)}
+    call.places = [k for k, n in nodes.items() if is_known(n) and n.seq >= start and n.p is not None]
+    first = [nodes[k] for k in call.places]
     read, made = made_since(first, start)
     if not read:
         return leaves
