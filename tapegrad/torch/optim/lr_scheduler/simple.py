@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 class _ByFunction(LRScheduler):
     """One function of the epoch, or one for each group."""
 
+    _uncallable = "'{}' object is not callable"
+
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
         n = len(optimizer.param_groups)
         if not isinstance(lr_lambda, (list, tuple)):
@@ -27,7 +29,7 @@ class _ByFunction(LRScheduler):
         self.lr_lambdas = list(lr_lambda)
         for f in self.lr_lambdas:
             if not callable(f):
-                raise TypeError(f"lr_lambda should be a function, but got {type(f).__name__}")
+                raise TypeError(self._uncallable.format(type(f).__name__))
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
@@ -58,6 +60,8 @@ class LambdaLR(_ByFunction):
 
 class MultiplicativeLR(_ByFunction):
     """The rate before times a function of the epoch."""
+
+    _uncallable = "lr_lambda should be a function, but got {}"
 
     def _scaled(self, lr: Any, base: Any, f: Any) -> Any:
         return lr if self._is_initial else lr * f(self.last_epoch)
