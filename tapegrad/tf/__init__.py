@@ -19,6 +19,8 @@ from tapegrad.tf import (  # noqa: E402
     function,
     gathering,
     gradients,
+    initializers,
+    legacy,
     making,
     module,
     nest,
@@ -63,67 +65,30 @@ _EXPORTS.update(
         **{"random.Algorithm": random_generator.Algorithm, "compat.v1.Dimension": Dimension, "compat.v1.name_scope": name_scope},
     }
 )
-for _name in (
-    "checks",
-    "clipping",
-    "making",
-    "segments",
-    "control",
-    "dtypes",
-    "elementwise",
-    "function",
-    "gathering",
-    "gradients",
-    "module",
-    "nest",
-    "products",
-    "reducing",
-    "shaping",
-    "specs",
-    "tensor",
-    "variable",
-    "various",
-    "ForwardAccumulator",
-    "Dimension",
-    "export",
-    "names",
-    "operators",
-    "philox",
-    "shapes",
-    "slices",
-    "style",
-    "tape",
-    "convert",
-    "nn_functions",
-    "nn_windows",
-    "random_functions",
-    "random_generator",
-    "random_stateless",
-    "tensor_array",
-):
-    globals().pop(_name, None)  # modules of the facade: `tf.function` is TensorFlow's
+for _name, _x in list(globals().items()):
+    if isinstance(_x, type(_sys)) and _x.__name__.startswith("tapegrad.tf.") and _name != "errors":
+        del globals()[_name]  # a module of the facade: `tf.function` is TensorFlow's
 _place(globals(), __name__)
 
 #: Modules that are imported when they are first asked for.
 _LAZY = {
-    **{name: f"tapegrad.tf.{name}" for name in ("data", "image", "io", "strings", "summary", "train", "saved_model")},
-    "keras": "tapegrad.tf.keras",
+    name: f"tapegrad.tf.{name}"
+    for name in ("data", "distribute", "image", "io", "keras", "saved_model", "strings", "summary", "train")
 }
+#: Parts of Keras that stand under `tf` too.
+_OF_KERAS = ("initializers", "losses", "metrics", "optimizers")
 
 
 def __getattr__(name: str) -> _Any:
     if name in _LAZY:
-        try:
-            found = _importlib.import_module(_LAZY[name])
-        except ModuleNotFoundError as error:
-            if error.name != _LAZY[name]:
-                raise
-        else:
-            globals()[name] = found
-            return found
+        found = globals()[name] = _importlib.import_module(_LAZY[name])
+        return found
+    if name in _OF_KERAS:
+        found = globals()[name] = getattr(__getattr__("keras"), name)
+        return found
     raise AttributeError(_missing(__name__, name, __dir__()), name=name, obj=_sys.modules[__name__])
 
 
 def __dir__() -> list[str]:
     """What is there, with what is imported when it is first asked for."""
-    return sorted({k for k in globals() if not k.startswith("_")} | set(_LAZY) | {"__version__"})
+    return sorted({k for k in globals() if not k.startswith("_")} | set(_LAZY) | set(_OF_KERAS) | {"__version__"})

@@ -138,7 +138,6 @@ def _plain_gradient(grad_fn: Any, leaves: Any, places: Any, name: str, count: in
 
         return with_variables
 
-
     def without(*upstream: Any) -> Any:  # the core looks whether `variables` is among the arguments
         return plain(*upstream)
 

@@ -124,7 +124,7 @@ def integers(counter: int, key: int, count: int, low: int, high: int, dtype: Any
     """Integers of [low, high)."""
     span = high - low
     if np.dtype(dtype).itemsize == 8:
-        drawn = bits64(counter, key, count) % np.uint64(span)
-        return (drawn + np.uint64(low & (2**64 - 1))).view(np.int64).astype(dtype)
+        wide = bits64(counter, key, count) % np.uint64(span)
+        return (wide + np.uint64(low & (2**64 - 1))).view(np.int64).astype(dtype)
     drawn = bits(counter, key, count) % np.uint32(span)
     return (drawn + np.uint32(low & 0xFFFFFFFF)).view(np.int32).astype(dtype)

@@ -136,9 +136,7 @@ class TensorArray:
 
     def grad(self, source: Any, flow: Any = None, name: str | None = None) -> Any:
         """Raises ValueError: the gradient of an array is that of what was written."""
-        raise ValueError(
-            "TensorArray.grad is not supported when executing eagerly; a tape's gradient needs no such function."
-        )
+        raise ValueError("TensorArray.grad is not supported when executing eagerly; a tape's gradient needs no such function.")
 
     def close(self, name: str | None = None) -> None:
         """Forget all tensors."""

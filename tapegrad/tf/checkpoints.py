@@ -1,0 +1,364 @@
+"""Checkpoints of variables, in a format of this package: a list of names and shapes, and an archive of NumPy's.
+
+`path-1.index` is JSON, `path-1.data-00000-of-00001` a `.npz`; a file `checkpoint` in the directory names the latest.  The
+names of the files are TensorFlow's, so scripts find them; the contents are not, and its checkpoints are refused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from tapegrad.tf.errors import DataLossError, NotFoundError
+from tapegrad.tf.variable import Variable
+
+_FORMAT = "tapegrad checkpoint 1"
+_ATTRIBUTE = "/.ATTRIBUTES/VARIABLE_VALUE"
+
+
+# -- what is saved -----------------------------------------------------------------------------------------
+def _is_variable(x: Any) -> bool:
+    return isinstance(x, Variable) or (hasattr(type(x), "__tapegrad_tensor__") and hasattr(x, "assign"))
+
+
+def _children(x: Any) -> list[tuple[str, Any]]:
+    """What an object holds, by names that stay the same from run to run."""
+    if isinstance(x, Checkpoint):
+        return [*sorted(x._objects.items()), ("save_counter", x.save_counter)]
+    if isinstance(x, Mapping):
+        return [(str(k), v) for k, v in sorted(x.items(), key=lambda kv: str(kv[0]))]
+    if isinstance(x, list | tuple):
+        return [(str(k), v) for k, v in enumerate(x)]
+    if hasattr(x, "variables") and not hasattr(x, "_flatten"):  # a layer, a model or an optimiser of Keras
+        found = x.variables
+        return [(f"variables/{k}", v) for k, v in enumerate(found() if callable(found) else found)]
+    if hasattr(x, "__dict__") and not isinstance(x, type):
+        return [(k, v) for k, v in sorted(vars(x).items()) if not k.startswith("__")]
+    return []
+
+
+def walk(x: Any, path: str = "", seen: set[int] | None = None) -> Iterator[tuple[str, Any]]:
+    """The variables of an object, each once, by their paths."""
+    seen = set() if seen is None else seen
+    if (
+        id(x) in seen
+        or isinstance(x, str | bytes | int | float | np.ndarray)
+        or x is None
+        or callable(getattr(x, "__code__", None))
+    ):
+        return
+    seen.add(id(x))
+    if _is_variable(x):
+        yield path, x
+        return
+    for name, child in _children(x):
+        if _is_variable(child) or isinstance(child, list | tuple | Mapping | Checkpoint) or hasattr(child, "variables"):
+            yield from walk(child, f"{path}/{name}" if path else name, seen)
+
+
+# -- files ---------------------------------------------------------------------------------------------------
+def save(path: str, values: dict[str, Any]) -> str:
+    """Write values under their names."""
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    names = sorted(values)
+    data = f"{path}.data-00000-of-00001"
+    with open(data + ".tmp", "wb") as f:
+        np.savez(f, allow_pickle=False, **{str(k): _storable(values[name]) for k, name in enumerate(names)})
+    os.replace(data + ".tmp", data)
+    listed = [[name, list(np.shape(values[name])), str(np.asarray(values[name]).dtype)] for name in names]
+    with open(f"{path}.index.tmp", "w", encoding="utf-8") as f:
+        json.dump({"format": _FORMAT, "variables": listed}, f)
+    os.replace(f"{path}.index.tmp", f"{path}.index")
+    return path
+
+
+def _storable(value: Any) -> np.ndarray[Any, Any]:
+    raw = np.asarray(value)
+    if raw.dtype.kind == "V":
+        return raw.view(np.uint16)
+    return raw.astype("S") if raw.dtype.kind == "O" else raw
+
+
+class CheckpointReader:
+    """Reads the values of a checkpoint."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        try:
+            with open(f"{path}.index", encoding="utf-8") as f:
+                index = json.load(f)
+        except FileNotFoundError:
+            raise NotFoundError(None, None, f"Unsuccessful: Failed to find any matching files for {path}") from None
+        except ValueError as error:  # TensorFlow's own index is no text
+            raise DataLossError(
+                None, None, f"{path}.index is no checkpoint of tapegrad's; those of TensorFlow are not read"
+            ) from error
+        if index.get("format") != _FORMAT:
+            raise DataLossError(None, None, f"{path}.index is no checkpoint of tapegrad's")
+        self._places = {name: (str(k), tuple(shape), dtype) for k, (name, shape, dtype) in enumerate(index["variables"])}
+
+    def get_variable_to_shape_map(self) -> dict[str, list[int]]:
+        """The shapes by name."""
+        return {name: list(shape) for name, (_, shape, _) in self._places.items()}
+
+    def get_variable_to_dtype_map(self) -> dict[str, Any]:
+        """The dtypes by name."""
+        from tapegrad.tf.dtypes import as_dtype
+
+        return {name: as_dtype("string" if dtype == "object" else dtype) for name, (_, _, dtype) in self._places.items()}
+
+    def has_tensor(self, name: str) -> bool:
+        """Whether there is a value of that name."""
+        return name in self._places
+
+    def get_tensor(self, name: str) -> Any:
+        """The value of that name."""
+        if name not in self._places:
+            raise NotFoundError(None, None, f"Key {name} not found in checkpoint")
+        return self.values([name])[name]
+
+    def values(self, names: Any = None) -> dict[str, Any]:
+        """The values of these names, or of all."""
+        with np.load(f"{self._path}.data-00000-of-00001", allow_pickle=False) as archive:
+            found = {}
+            for name in self._places if names is None else names:
+                key, shape, dtype = self._places[name]
+                raw = archive[key]
+                if dtype == "bfloat16":
+                    import ml_dtypes
+
+                    raw = raw.view(ml_dtypes.bfloat16)
+                found[name] = raw.astype(object).reshape(shape) if dtype == "object" else raw
+            return found
+
+
+def write_state(directory: str, paths: list[str]) -> None:
+    """Write which checkpoints there are, the latest last."""
+    names = [os.path.relpath(p, directory) for p in paths]
+    lines = [f'model_checkpoint_path: "{names[-1]}"'] if names else []
+    lines += [f'all_model_checkpoint_paths: "{n}"' for n in names]
+    with open(os.path.join(directory, "checkpoint"), "w", encoding="utf-8") as f:
+        f.write("\n".join(lines) + "\n")
+
+
+def read_state(directory: str) -> list[str]:
+    """The checkpoints that a directory's file names, the latest last."""
+    try:
+        with open(os.path.join(directory, "checkpoint"), encoding="utf-8") as f:
+            text = f.read()
+    except FileNotFoundError:
+        return []
+    return [os.path.join(directory, name) for name in re.findall(r'^all_model_checkpoint_paths: "(.*)"$', text, re.M)]
+
+
+def latest_checkpoint(checkpoint_dir: Any, latest_filename: Any = None) -> str | None:
+    """The latest checkpoint in a directory; None if there is none."""
+    found = read_state(os.fspath(checkpoint_dir))
+    return found[-1] if found and os.path.exists(found[-1] + ".index") else None
+
+
+# -- objects ------------------------------------------------------------------------------------------------
+class Status:
+    """What became of the values of a checkpoint."""
+
+    def __init__(self, unused: list[str], unset: list[str]) -> None:
+        self._unused, self._unset = unused, unset
+
+    def assert_consumed(self) -> Status:
+        """Raises AssertionError unless each value found its variable, and each variable its value."""
+        if self._unused or self._unset:
+            raise AssertionError(f"Unresolved values in checkpoint: {self._unused}; variables without a value: {self._unset}")
+        return self
+
+    def assert_existing_objects_matched(self) -> Status:
+        """Raises AssertionError unless each variable found its value."""
+        if self._unset:
+            raise AssertionError(f"Variables without a value in the checkpoint: {self._unset}")
+        return self
+
+    def assert_nontrivial_match(self) -> Status:
+        """The same status."""
+        return self
+
+    def expect_partial(self) -> Status:
+        """The same status: nothing is reported."""
+        return self
+
+    def initialize_or_restore(self, session: Any = None) -> None:
+        """Accepted: it is done."""
+
+    def run_restore_ops(self, session: Any = None) -> None:
+        """Accepted: it is done."""
+
+
+class Checkpoint:
+    """Objects whose variables are saved and restored together, by the names of their attributes."""
+
+    def __init__(self, root: Any = None, **kwargs: Any) -> None:
+        for name, value in kwargs.items():
+            if not (hasattr(value, "__dict__") or isinstance(value, list | tuple | Mapping) or _is_variable(value)):
+                raise ValueError(
+                    f"`Checkpoint` was expecting {name} to be a trackable object (an object derived from `Trackable`), got {value!r}"
+                )
+        self.__dict__["_objects"] = dict(kwargs)
+        self.__dict__["_root"] = root
+        self.__dict__["_counter"] = None
+
+    def __getattr__(self, name: str) -> Any:
+        objects = self.__dict__.get("_objects", {})
+        if name in objects:
+            return objects[name]
+        raise AttributeError(f"this Checkpoint has no {name!r}; it holds {', '.join(objects)}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._objects[name] = value
+
+    @property
+    def save_counter(self) -> Variable:
+        """How often it was saved."""
+        if self.__dict__["_counter"] is None:
+            self.__dict__["_counter"] = Variable(np.int64(0), trainable=False, name="save_counter")
+        return self.__dict__["_counter"]
+
+    def _variables(self) -> dict[str, Any]:
+        found = dict(walk(self))
+        if self.__dict__["_root"] is not None:
+            found.update(walk(self.__dict__["_root"], "", {id(v) for v in found.values()}))
+        return found
+
+    def write(self, file_prefix: Any, options: Any = None) -> str:
+        """Save to files that begin with this name."""
+        return save(os.fspath(file_prefix), {name + _ATTRIBUTE: v.numpy() for name, v in self._variables().items()})
+
+    def save(self, file_prefix: Any, options: Any = None) -> str:
+        """Save to files that begin with this name and a number that counts."""
+        count = int(self.save_counter.assign_add(np.int64(1)))
+        path = self.write(f"{os.fspath(file_prefix)}-{count}")
+        directory = os.path.dirname(path) or "."
+        write_state(directory, [p for p in read_state(directory) if p != path] + [path])
+        return path
+
+    def read(self, save_path: Any, options: Any = None) -> Status:
+        """Restore from files that `write` made."""
+        return self.restore(save_path, options)
+
+    def restore(self, save_path: Any, options: Any = None) -> Status:
+        """Give variables the values that they had when they were saved; nothing for None."""
+        if save_path is None:
+            return Status([], sorted(self._variables()))
+        values = CheckpointReader(os.fspath(save_path)).values()
+        self._build(values)
+        here = self._variables()
+        unset = [name for name in here if name + _ATTRIBUTE not in values]
+        for name, v in here.items():
+            if name + _ATTRIBUTE in values:
+                v.assign(values.pop(name + _ATTRIBUTE))
+        return Status(sorted(values), unset)
+
+    def _build(self, values: dict[str, Any]) -> None:
+        """Let an optimiser make its variables, where the checkpoint has values for them and it has not met a model yet."""
+        for name, x in self._objects.items():
+            known = sum(1 for key in values if key.startswith(f"{name}/variables/"))
+            if hasattr(x, "apply_gradients") and hasattr(x, "build") and not getattr(x, "built", True):
+                for other in self._objects.values():
+                    weights = getattr(other, "trainable_variables", None)
+                    if other is not x and weights and known > len(x.variables):
+                        x.build(list(weights))
+                        break
+
+
+class CheckpointManager:
+    """Saves a checkpoint again and again in a directory, and keeps the latest few."""
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        directory: Any,
+        max_to_keep: int | None,
+        keep_checkpoint_every_n_hours: float | None = None,
+        checkpoint_name: str = "ckpt",
+        step_counter: Any = None,
+        checkpoint_interval: int | None = None,
+        init_fn: Any = None,
+        last_checkpoint_step: int | None = None,
+    ) -> None:
+        if max_to_keep is not None and max_to_keep <= 0:
+            raise ValueError("Expected a positive integer or `None` for `max_to_keep`")
+        self._checkpoint = checkpoint
+        self._directory = os.fspath(directory)
+        self._most = max_to_keep
+        self._every = keep_checkpoint_every_n_hours
+        self._prefix = os.path.join(self._directory, checkpoint_name)
+        self._step, self._interval, self._last = step_counter, checkpoint_interval, last_checkpoint_step
+        self._init = init_fn
+        self._paths = [p for p in read_state(self._directory) if os.path.exists(p + ".index")]
+        self._kept = time.time()
+
+    @property
+    def directory(self) -> str:
+        """Where checkpoints are."""
+        return self._directory
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """What is saved."""
+        return self._checkpoint
+
+    @property
+    def checkpoints(self) -> list[str]:
+        """The checkpoints that are kept, the latest last."""
+        return list(self._paths)
+
+    @property
+    def latest_checkpoint(self) -> str | None:
+        """The latest checkpoint."""
+        return self._paths[-1] if self._paths else None
+
+    @property
+    def checkpoint_interval(self) -> int | None:
+        """How many steps lie between checkpoints, at least."""
+        return self._interval
+
+    def save(self, checkpoint_number: Any = None, check_interval: bool = True, options: Any = None) -> str | None:
+        """Save, and delete what is more than is to be kept."""
+        if self._interval is not None and check_interval and self._step is not None:
+            step = int(self._step)
+            if self._last is not None and step < self._last + self._interval:
+                return None
+            self._last = step
+        if checkpoint_number is None:
+            checkpoint_number = int(self._checkpoint.save_counter.assign_add(np.int64(1)))
+        else:
+            self._checkpoint.save_counter.assign_add(np.int64(1))
+        path = self._checkpoint.write(f"{self._prefix}-{int(checkpoint_number)}")
+        self._paths = [p for p in self._paths if p != path] + [path]
+        while self._most is not None and len(self._paths) > self._most:
+            self._drop(self._paths.pop(0))
+        write_state(self._directory, self._paths)
+        return path
+
+    def _drop(self, path: str) -> None:
+        if self._every is not None and time.time() - self._kept >= 3600 * self._every:
+            self._kept = time.time()
+            return
+        for suffix in (".index", ".data-00000-of-00001"):
+            if os.path.exists(path + suffix):
+                os.remove(path + suffix)
+
+    def restore_or_initialize(self) -> str | None:
+        """Restore the latest checkpoint; without one, call the function that was given for that."""
+        if self.latest_checkpoint is not None:
+            self._checkpoint.restore(self.latest_checkpoint)
+            return self.latest_checkpoint
+        if self._init is not None:
+            self._init()
+        return None
+
+    def sync(self) -> None:
+        """Accepted: everything is written at once."""

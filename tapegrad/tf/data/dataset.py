@@ -1,0 +1,419 @@
+"""`tf.data.Dataset` for eager scripts: a recipe for an iteration, started anew by each `for`."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from tapegrad.tf import nest
+from tapegrad.tf.data import elements, mixing, sources
+from tapegrad.tf.data.elements import batched_spec, element, spec, stacked, unbatched_spec
+from tapegrad.tf.dtypes import as_dtype
+from tapegrad.tf.errors import InvalidArgumentError, OutOfRangeError
+from tapegrad.tf.specs import TensorSpec
+from tapegrad.tf.tensor import Tensor, made
+
+AUTOTUNE = -1
+INFINITE, UNKNOWN = -1, -2
+
+
+class OwnedIterator:
+    """An iteration over a dataset."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._rows = dataset._make_iterator()
+        self.element_spec = dataset._spec
+
+    def __iter__(self) -> OwnedIterator:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._rows)
+
+    def get_next(self) -> Any:
+        """The next element; raises OutOfRangeError at the end."""
+        try:
+            return next(self._rows)
+        except StopIteration:
+            raise OutOfRangeError(None, None, "End of sequence [Op:IteratorGetNext]") from None
+
+    next = get_next
+
+
+class Dataset:
+    """A sequence of elements, which are tensors or structures of them."""
+
+    def __init__(self, make: Callable[[], Iterator[Any]], element_spec: Any = None, cardinality: int = UNKNOWN) -> None:
+        self._make_iterator = make
+        self._known_spec = element_spec
+        self._cardinality = cardinality
+
+    # -- reading ---------------------------------------------------------------------------------------------
+    def __iter__(self) -> OwnedIterator:
+        return OwnedIterator(self)
+
+    def __len__(self) -> int:
+        if self._cardinality == INFINITE:
+            raise TypeError("The dataset is infinite.")
+        if self._cardinality == UNKNOWN:
+            raise TypeError("The dataset length is unknown.")
+        return self._cardinality
+
+    def __bool__(self) -> bool:
+        return True
+
+    __nonzero__ = __bool__
+
+    @property
+    def _spec(self) -> Any:
+        """What is known of the elements; the first one is looked at where nobody has said it."""
+        if self._known_spec is None:
+            first = next(self._make_iterator(), None)
+            self._known_spec = () if first is None else spec(first)
+        return self._known_spec
+
+    @property
+    def element_spec(self) -> Any:
+        """Shapes and dtypes of the elements."""
+        return self._spec
+
+    def as_numpy_iterator(self) -> Iterator[Any]:
+        """The elements as arrays of NumPy's."""
+        return (nest.map_structure(lambda x: x.numpy() if isinstance(x, Tensor) else x, e) for e in self._make_iterator())
+
+    def get_single_element(self, name: str | None = None) -> Any:
+        """The only element; raises InvalidArgumentError where there is none, or another."""
+        found = list(itertools.islice(self._make_iterator(), 2))
+        if len(found) != 1:
+            raise InvalidArgumentError(None, None, "Dataset was empty." if not found else "Dataset had more than one element.")
+        return found[0]
+
+    def cardinality(self, name: str | None = None) -> Tensor:
+        """How many elements there are; -1 for infinitely many, -2 where it is unknown."""
+        return made(np.int64(self._cardinality))
+
+    def reduce(self, initial_state: Any, reduce_func: Any, name: str | None = None) -> Any:
+        """The last value of a state that takes in the elements one by one."""
+        state = element(initial_state)
+        for e in self._make_iterator():
+            state = element(reduce_func(state, e))
+        return state
+
+    # -- where elements come from ----------------------------------------------------------------------------
+    @staticmethod
+    def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
+        """The rows of tensors, or of a structure of them."""
+        return Dataset(*sources.slices(tensors))
+
+    @staticmethod
+    def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
+        """One element."""
+        only = element(tensors)
+        return Dataset(lambda: iter([only]), spec(only), 1)
+
+    @staticmethod
+    def from_generator(
+        generator: Any,
+        output_types: Any = None,
+        output_shapes: Any = None,
+        args: Any = None,
+        output_signature: Any = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """What a generator function yields, checked against a signature."""
+        return Dataset(*sources.generated(generator, output_types, output_shapes, args, output_signature))
+
+    @staticmethod
+    def range(*args: Any, output_type: Any = np.int64, name: str | None = None) -> Dataset:
+        """Integers, as Python's `range`."""
+        numbers = range(*(int(a) for a in args))
+        kind = as_dtype(output_type).numpy
+        return Dataset(lambda: (made(kind.type(k)) for k in numbers), TensorSpec([], kind), len(numbers))
+
+    @staticmethod
+    def random(seed: Any = None, rerandomize_each_iteration: Any = None, name: str | None = None) -> Dataset:
+        """Random integers without end."""
+        return Dataset(*sources.random_numbers(seed))
+
+    @staticmethod
+    def list_files(file_pattern: Any, shuffle: Any = None, seed: Any = None, name: str | None = None) -> Dataset:
+        """The names of files that match patterns, in random order unless told otherwise."""
+        names = sources.matching(file_pattern)
+        found = Dataset.from_tensor_slices(np.asarray(names, object))
+        return found if shuffle is False or not names else found.shuffle(len(names), seed=seed)
+
+    @staticmethod
+    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
+        """The elements of several datasets side by side, until one of them ends."""
+        given = datasets if datasets is not None else args[0] if len(args) == 1 else args
+        return mixing.zipped(given)
+
+    @staticmethod
+    def choose_from_datasets(datasets: Any, choice_dataset: Any, stop_on_empty_dataset: bool = True) -> Dataset:
+        """The next element of the dataset whose number comes next."""
+        return mixing.chosen(datasets, choice_dataset, stop_on_empty_dataset)
+
+    @staticmethod
+    def sample_from_datasets(
+        datasets: Any,
+        weights: Any = None,
+        seed: Any = None,
+        stop_on_empty_dataset: bool = False,
+        rerandomize_each_iteration: Any = None,
+    ) -> Dataset:
+        """The next element of a dataset that is drawn each time."""
+        return mixing.sampled(datasets, weights, seed, stop_on_empty_dataset)
+
+    # -- one by one ---------------------------------------------------------------------------------------------
+    def map(
+        self,
+        map_func: Any,
+        num_parallel_calls: Any = None,
+        deterministic: Any = None,
+        synchronous: Any = None,
+        use_unbounded_threadpool: bool = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """The function of each element, which is called with the parts of a tuple as its arguments."""
+        make = self._make_iterator
+        return Dataset(lambda: (element(applied(map_func, e)) for e in make()), None, self._cardinality)
+
+    def filter(self, predicate: Any, name: str | None = None) -> Dataset:
+        """The elements for which the predicate is true."""
+        make = self._make_iterator
+        return Dataset(lambda: (e for e in make() if bool(applied(predicate, e))), self._known_spec)
+
+    def enumerate(self, start: int = 0, name: str | None = None) -> Dataset:
+        """Pairs of a number and an element."""
+        make = self._make_iterator
+        return Dataset(lambda: ((made(np.int64(i)), e) for i, e in enumerate(make(), start)), None, self._cardinality)
+
+    def scan(self, initial_state: Any, scan_func: Any, name: str | None = None) -> Dataset:
+        """What a function of a state and an element gives besides the next state."""
+        make = self._make_iterator
+
+        def run() -> Iterator[Any]:
+            state = element(initial_state)
+            for e in make():
+                new, out = scan_func(state, e)
+                state = element(new)
+                yield element(out)
+
+        return Dataset(run, None, self._cardinality)
+
+    def take_while(self, predicate: Any, name: str | None = None) -> Dataset:
+        """The elements up to the first for which the predicate is false."""
+        make = self._make_iterator
+        return Dataset(lambda: itertools.takewhile(lambda e: bool(applied(predicate, e)), make()), self._known_spec)
+
+    def unique(self, name: str | None = None) -> Dataset:
+        """Each element once."""
+        make = self._make_iterator
+
+        def run() -> Iterator[Any]:
+            seen: set[Any] = set()
+            for e in make():
+                key = tuple((x.array.tobytes() if x.array.dtype.kind != "O" else repr(x.array)) for x in nest.flatten(e))
+                if key not in seen:
+                    seen.add(key)
+                    yield e
+
+        return Dataset(run, self._known_spec)
+
+    def apply(self, transformation_func: Any) -> Any:
+        """What a function makes of the dataset."""
+        return transformation_func(self)
+
+    # -- how many ---------------------------------------------------------------------------------------------
+    def take(self, count: Any, name: str | None = None) -> Dataset:
+        """The first elements; all of them if `count` is -1."""
+        make, n = self._make_iterator, int(count)
+        if n < 0:
+            return Dataset(make, self._known_spec, self._cardinality)
+        size = n if self._cardinality == INFINITE else min(n, self._cardinality) if self._cardinality >= 0 else UNKNOWN
+        return Dataset(lambda: itertools.islice(make(), n), self._known_spec, size)
+
+    def skip(self, count: Any, name: str | None = None) -> Dataset:
+        """All but the first elements."""
+        make, n = self._make_iterator, int(count)
+        if n < 0:
+            return Dataset(lambda: iter(()), self._known_spec, 0)
+        size = max(self._cardinality - n, 0) if self._cardinality >= 0 else self._cardinality
+        return Dataset(lambda: itertools.islice(make(), n, None), self._known_spec, size)
+
+    def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
+        """The dataset several times, or without end."""
+        make, n = self._make_iterator, -1 if count is None else int(count)
+
+        def run() -> Iterator[Any]:
+            for _ in itertools.count() if n < 0 else range(n):
+                empty = True
+                for e in make():
+                    empty = False
+                    yield e
+                if empty:
+                    return
+
+        size = self._cardinality
+        size = (0 if size == 0 else INFINITE) if n < 0 else size * n if size >= 0 else 0 if n == 0 else size
+        return Dataset(run, self._known_spec, size)
+
+    def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
+        """Every `num_shards`-th element, from `index` on."""
+        n, k, make = int(num_shards), int(index), self._make_iterator
+        if not 0 <= k < n:
+            raise InvalidArgumentError(None, None, f"index must be in [0, {n}), got {k}")
+        size = max((self._cardinality - k + n - 1) // n, 0) if self._cardinality >= 0 else self._cardinality
+        return Dataset(lambda: itertools.islice(make(), k, None, n), self._known_spec, size)
+
+    def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
+        """This dataset, and then another."""
+        first, second = self._make_iterator, dataset._make_iterator
+        sizes = self._cardinality, dataset._cardinality
+        size = INFINITE if INFINITE in sizes else UNKNOWN if UNKNOWN in sizes else sum(sizes)
+        return Dataset(lambda: itertools.chain(first(), second()), None, size)
+
+    # -- batches ---------------------------------------------------------------------------------------------
+    def batch(
+        self,
+        batch_size: Any,
+        drop_remainder: bool = False,
+        num_parallel_calls: Any = None,
+        deterministic: Any = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Elements stacked, `batch_size` at a time; what is left at the end is a smaller batch, or dropped."""
+        return self._batched(batch_size, drop_remainder, stacked)
+
+    def _batched(self, batch_size: Any, drop_remainder: Any, how: Any) -> Dataset:
+        n, make, drop = int(batch_size), self._make_iterator, bool(drop_remainder)
+        if n <= 0:
+            raise InvalidArgumentError(None, None, "Batch size must be greater than zero.")
+
+        def run() -> Iterator[Any]:
+            rows = make()
+            while batch := list(itertools.islice(rows, n)):
+                if len(batch) < n and drop:
+                    return
+                yield how(batch)
+
+        size = self._cardinality
+        if size >= 0:
+            size = size // n if drop else -(-size // n)
+        known = self._known_spec
+        return Dataset(run, None if known is None or how is not stacked else batched_spec(known, n if drop else None), size)
+
+    def padded_batch(
+        self,
+        batch_size: Any,
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """Elements filled up to one shape and stacked."""
+        return self._batched(batch_size, drop_remainder, lambda rows: elements.padded(rows, padded_shapes, padding_values))
+
+    def ragged_batch(self, *args: Any, **kwargs: Any) -> Dataset:
+        """Raises NotImplementedError: there are no ragged tensors here."""
+        raise NotImplementedError("Dataset.ragged_batch: tapegrad has no ragged tensors; use padded_batch")
+
+    def unbatch(self, name: str | None = None) -> Dataset:
+        """The rows of each element."""
+        make = self._make_iterator
+        known = None if self._known_spec is None else unbatched_spec(self._known_spec)
+        return Dataset(lambda: itertools.chain.from_iterable(map(elements.rows_of, make())), known)
+
+    def rebatch(self, batch_size: Any, drop_remainder: bool = False, name: str | None = None) -> Dataset:
+        """The rows of all batches in batches of another size."""
+        return self.unbatch().batch(batch_size, drop_remainder)
+
+    def window(
+        self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: bool = False, name: str | None = None
+    ) -> Dataset:
+        """Datasets of neighbouring elements."""
+        return mixing.windowed(self, int(size), int(shift or size), int(stride), bool(drop_remainder))
+
+    # -- order ---------------------------------------------------------------------------------------------
+    def shuffle(
+        self, buffer_size: Any, seed: Any = None, reshuffle_each_iteration: bool | None = None, name: str | None = None
+    ) -> Dataset:
+        """The elements in random order, each drawn from a buffer of that size; in TensorFlow's order for a seed."""
+        return mixing.shuffled(self, int(buffer_size), seed, reshuffle_each_iteration is not False)
+
+    def flat_map(self, map_func: Any, name: str | None = None) -> Dataset:
+        """The elements of the datasets that a function makes of each element, one dataset after the other."""
+        make = self._make_iterator
+        return Dataset(lambda: (x for e in make() for x in applied(map_func, e)._make_iterator()))
+
+    def interleave(
+        self,
+        map_func: Any,
+        cycle_length: Any = None,
+        block_length: Any = None,
+        num_parallel_calls: Any = None,
+        deterministic: Any = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """The elements of several datasets in turn, which a function makes of the elements."""
+        cycle = 10 if cycle_length is None or int(cycle_length) < 0 else int(cycle_length)
+        return mixing.interleaved(self, map_func, cycle, int(block_length or 1))
+
+    def cache(self, filename: str = "", name: str | None = None) -> Dataset:
+        """The elements, which are computed in the first whole iteration and then kept (in memory, even with a file's name)."""
+        make = self._make_iterator
+        kept: list[list[Any]] = []
+
+        def run() -> Iterator[Any]:
+            if kept:
+                yield from kept[0]
+                return
+            rows = []
+            for e in make():
+                rows.append(e)
+                yield e
+            kept.append(rows)
+
+        return Dataset(run, self._known_spec, self._cardinality)
+
+    def _same(self) -> Dataset:
+        return Dataset(self._make_iterator, self._known_spec, self._cardinality)
+
+    def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
+        """The same elements; nothing is computed ahead."""
+        return self._same()
+
+    def with_options(self, options: Any, name: str | None = None) -> Dataset:
+        """The same elements."""
+        return self._same()
+
+    def options(self) -> Any:
+        """Options, which have no effect."""
+        from tapegrad.tf.data import Options
+
+        return Options()
+
+    def group_by_window(
+        self, key_func: Any, reduce_func: Any, window_size: Any = None, window_size_func: Any = None, name: str | None = None
+    ) -> Dataset:
+        """What a function makes of datasets of elements with one key."""
+        return mixing.grouped(self, key_func, reduce_func, window_size, window_size_func)
+
+    def bucket_by_sequence_length(self, *args: Any, **kwargs: Any) -> Dataset:
+        """Raises NotImplementedError."""
+        raise NotImplementedError("Dataset.bucket_by_sequence_length: use group_by_window and padded_batch")
+
+    def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset:
+        """Raises NotImplementedError: an iteration that failed cannot go on."""
+        raise NotImplementedError("Dataset.ignore_errors: handle the errors in the function that is mapped")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} element_spec={self._spec!r}>"
+
+
+def applied(function: Any, e: Any) -> Any:
+    """A function called with an element: the parts of a plain tuple are its arguments."""
+    return function(*e) if type(e) is tuple else function(e)

@@ -1,0 +1,234 @@
+"""Datasets made of several, or in another order."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.tf import nest, philox
+from tapegrad.tf.data.sources import seeds
+
+if TYPE_CHECKING:
+    from tapegrad.tf.data.dataset import Dataset
+
+
+def _dataset(make: Any, known: Any = None, size: int = -2) -> Dataset:
+    from tapegrad.tf.data.dataset import Dataset
+
+    return Dataset(make, known, size)
+
+
+def _is_dataset(x: Any) -> bool:
+    return hasattr(x, "_make_iterator")
+
+
+def zipped(given: Any) -> Dataset:
+    """The elements of several datasets side by side."""
+    leaves = nest.flatten(tuple(given) if isinstance(given, list) else given)
+    for d in leaves:
+        if not _is_dataset(d):
+            raise TypeError(f"Invalid `datasets`. `datasets` is expected to be a (nested) structure of datasets, got {type(d)}.")
+    structure = tuple(given) if isinstance(given, list) else given
+
+    def run() -> Iterator[Any]:
+        for row in zip(*(d._make_iterator() for d in leaves), strict=False):
+            yield _packed(structure, iter(row))
+
+    sizes = [d._cardinality for d in leaves]
+    finite = [s for s in sizes if s >= 0]
+    size = -2 if -2 in sizes else min(finite) if finite else -1
+    known = None
+    if all(d._known_spec is not None for d in leaves):
+        known = _packed(structure, iter([d._known_spec for d in leaves]))
+    return _dataset(run, known, size)
+
+
+def _packed(structure: Any, parts: Iterator[Any]) -> Any:
+    if isinstance(structure, dict):
+        found = {k: _packed(structure[k], parts) for k in sorted(structure)}
+        return {k: found[k] for k in structure}
+    if isinstance(structure, tuple | list):
+        return tuple(_packed(s, parts) for s in structure)
+    return next(parts)
+
+
+def chosen(datasets: Any, choice: Any, stop: bool) -> Dataset:
+    """The next element of the dataset whose number comes next."""
+
+    def run() -> Iterator[Any]:
+        rows = [d._make_iterator() for d in datasets]
+        for k in choice._make_iterator():
+            try:
+                yield next(rows[int(k)])
+            except StopIteration:
+                if stop:
+                    return
+
+    return _dataset(run, datasets[0]._known_spec)
+
+
+def sampled(datasets: Any, weights: Any, seed: Any, stop: bool) -> Dataset:
+    """The next element of a dataset that is drawn each time."""
+    first, second = seeds(seed)
+    n = len(datasets)
+    p = np.full(n, 1 / n) if weights is None else np.asarray([float(w) for w in weights])
+
+    def run() -> Iterator[Any]:
+        g = np.random.default_rng([first, second])
+        rows = [d._make_iterator() for d in datasets]
+        share = p / p.sum()
+        while share.any():
+            k = int(g.choice(n, p=share))
+            try:
+                yield next(rows[k])
+            except StopIteration:
+                if stop:
+                    return
+                share[k] = 0
+                if share.any():
+                    share = share / share.sum()
+
+    return _dataset(run, datasets[0]._known_spec)
+
+
+def windowed(source: Dataset, size: int, shift: int, stride: int, drop: bool) -> Dataset:
+    """Datasets of neighbouring elements."""
+
+    def run() -> Iterator[Any]:
+        rows: Any = source._make_iterator()
+        kept: list[Any] = []
+        reach = (size - 1) * stride + 1
+        ended = False
+        while True:
+            while not ended and len(kept) < reach:
+                try:
+                    kept.append(next(rows))
+                except StopIteration:
+                    ended = True
+            if not kept or (drop and len(kept) < reach):
+                return
+            inside = kept[:reach:stride]
+            yield _nested(inside, source)
+            if shift > len(kept):
+                for _ in range(shift - len(kept)):
+                    next(rows, None)
+            kept = kept[shift:]
+
+    return _dataset(run)
+
+
+def _nested(rows: list[Any], source: Dataset) -> Any:
+    """Elements as a dataset, or a structure of datasets, one for each part."""
+    known = source._known_spec
+    if not nest.is_nested(rows[0]):
+        return _dataset(lambda: iter(rows), known, len(rows))
+    columns = list(zip(*(nest.flatten(r) for r in rows), strict=True))
+    return nest.pack_sequence_as(rows[0], [_dataset(lambda c=c: iter(c), None, len(c)) for c in columns])
+
+
+def _numbers(first: int, second: int) -> Iterator[int]:
+    """The 32-bit numbers of a stream of Philox, in blocks that grow."""
+    at, size = second << 64, 16
+    while True:
+        yield from philox.bits(at, first, 4 * size).tolist()
+        at += size
+        size = min(4 * size, 4096)
+
+
+def shuffled(source: Dataset, buffer: int, seed: Any, again: bool) -> Dataset:
+    """The elements in random order, drawn from a ring of that size as TensorFlow's kernel draws them."""
+    if buffer <= 0:
+        raise ValueError(f"buffer_size must be greater than zero, got {buffer}")
+    first, second = seeds(seed)
+    starts = _numbers(first, second)
+
+    def run() -> Iterator[Any]:
+        own = (next(starts), next(starts)) if again else (first, second)
+        numbers = _numbers(*own)
+        rows = source._make_iterator()
+        size = buffer if source._cardinality < 0 else min(buffer, max(source._cardinality, 1))
+        ring = list(itertools.islice(rows, size))
+        start, count = 0, len(ring)
+        if count < buffer:  # all of it fits: positions do not wrap
+            while start < count:
+                at = start + next(numbers) % (count - start)
+                yield ring[at]
+                ring[at] = ring[start]
+                ring[start] = None
+                start += 1
+            return
+        while count:
+            at = (start + next(numbers) % count) % size
+            yield ring[at]
+            ring[at] = ring[start % size]
+            try:
+                ring[start % size] = next(rows)
+            except StopIteration:
+                count -= 1
+            start += 1
+
+    return _dataset(run, source._known_spec, source._cardinality)
+
+
+def interleaved(source: Dataset, function: Any, cycle: int, block: int) -> Dataset:
+    """The elements of several datasets in turn."""
+    from tapegrad.tf.data.dataset import applied
+
+    def run() -> Iterator[Any]:
+        inputs: Any = source._make_iterator()
+        slots: list[Any] = [None] * cycle
+        ended = False
+        k = 0
+        while not ended or any(s is not None for s in slots):
+            if slots[k] is None and not ended:
+                try:
+                    slots[k] = applied(function, next(inputs))._make_iterator()
+                except StopIteration:
+                    ended = True
+            if slots[k] is not None:
+                for _ in range(block):
+                    try:
+                        yield next(slots[k])
+                    except StopIteration:
+                        slots[k] = None
+                        break
+                else:
+                    k = (k + 1) % cycle
+                    continue
+                if not ended:
+                    k = (k + 1) % cycle
+                    continue
+            k = (k + 1) % cycle
+
+    return _dataset(run)
+
+
+def grouped(source: Dataset, key: Any, reduce: Any, size: Any, size_of: Any) -> Dataset:
+    """What a function makes of datasets of elements with one key."""
+    from tapegrad.tf.data.dataset import applied
+    from tapegrad.tf.tensor import made
+
+    def run() -> Iterator[Any]:
+        open_groups: dict[int, list[Any]] = {}
+        for e in source._make_iterator():
+            k = int(applied(key, e))
+            rows = open_groups.setdefault(k, [])
+            rows.append(e)
+            limit = int(size_of(made(np.int64(k)))) if size_of is not None else int(size)
+            if len(rows) >= limit:
+                del open_groups[k]
+                yield from _reduced(reduce, k, rows, source)
+        for k, rows in open_groups.items():
+            yield from _reduced(reduce, k, rows, source)
+
+    return _dataset(run)
+
+
+def _reduced(reduce: Any, k: int, rows: list[Any], source: Dataset) -> Iterator[Any]:
+    from tapegrad.tf.tensor import made
+
+    inside = _dataset(lambda: iter(rows), source._known_spec, len(rows))
+    yield from reduce(made(np.int64(k)), inside)._make_iterator()

@@ -1,0 +1,128 @@
+"""`tf.distribute` with one replica: what strategies do on a machine with one device."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum
+from typing import Any
+
+from tapegrad.tf.convert import convert
+from tapegrad.tf.export import Namespace, missing
+from tapegrad.tf.reducing import reduce_mean, reduce_sum
+
+
+class ReduceOp(Enum):
+    """How values of replicas become one."""
+
+    SUM = "SUM"
+    MEAN = "MEAN"
+
+
+class _State(threading.local):
+    """The strategies that are in force in this thread."""
+
+    def __init__(self) -> None:
+        self.stack: list[Any] = []
+
+
+_state = _State()
+
+
+class Strategy:
+    """One replica, on the CPU."""
+
+    num_replicas_in_sync = 1
+
+    def __init__(self, *args: Any, **words: Any) -> None:
+        self.extended = self
+        self.worker_devices = ("/device:CPU:0",)
+
+    @contextmanager
+    def scope(self) -> Iterator[Strategy]:
+        """A context in which this strategy is in force."""
+        _state.stack.append(self)
+        try:
+            yield self
+        finally:
+            _state.stack.pop()
+
+    def run(self, fn: Any, args: Any = (), kwargs: Any = None, options: Any = None) -> Any:
+        """What the function gives on the one replica."""
+        return fn(*args, **(kwargs or {}))
+
+    experimental_run_v2 = run
+
+    def reduce(self, reduce_op: Any, value: Any, axis: Any) -> Any:
+        """The value, summed or averaged over an axis if one is given."""
+        if axis is None:
+            return convert(value)
+        name = getattr(reduce_op, "value", reduce_op).upper()
+        return reduce_sum(value, axis) if name == "SUM" else reduce_mean(value, axis)
+
+    def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
+        """The dataset itself."""
+        return dataset
+
+    def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
+        """The value of the one replica."""
+        return (value,)
+
+    def gather(self, value: Any, axis: int) -> Any:
+        """The value of the one replica."""
+        return convert(value)
+
+
+class OneDeviceStrategy(Strategy):
+    """One replica, on a device that is the CPU whatever it is called."""
+
+
+class MirroredStrategy(Strategy):
+    """As many replicas as there are devices: one."""
+
+
+def get_strategy() -> Strategy:
+    """The strategy that is in force."""
+    return _state.stack[-1] if _state.stack else _DEFAULT
+
+
+def has_strategy() -> bool:
+    """Whether one was entered."""
+    return bool(_state.stack)
+
+
+def in_cross_replica_context() -> bool:
+    """Whether one was entered."""
+    return bool(_state.stack)
+
+
+class _Context:
+    """What a replica knows of itself."""
+
+    num_replicas_in_sync = 1
+    replica_id_in_sync_group = 0
+
+    @property
+    def strategy(self) -> Strategy:
+        """The strategy that is in force."""
+        return get_strategy()
+
+    def all_reduce(self, reduce_op: Any, value: Any, options: Any = None) -> Any:
+        """The value of the one replica."""
+        return value
+
+
+def get_replica_context() -> _Context:
+    """The one replica."""
+    return _Context()
+
+
+_DEFAULT = Strategy()
+experimental = Namespace("tapegrad.tf.distribute.experimental", "`tf.distribute.experimental`.")
+
+
+def __getattr__(name: str) -> Any:
+    if name.endswith("Strategy"):
+        raise NotImplementedError(f"tf.distribute.{name}: the facade has one replica on one machine; see tapegrad.distributed")
+    raise AttributeError(missing(__name__, name, globals()), name=name)

@@ -1,0 +1,307 @@
+"""`tf.io`: files, images in files, records and examples."""
+
+from __future__ import annotations
+
+import glob as _glob
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tapegrad.tf import pictures
+from tapegrad.tf import records as _records
+from tapegrad.tf.convert import convert
+from tapegrad.tf.dtypes import as_dtype, uint8
+from tapegrad.tf.errors import InvalidArgumentError, NotFoundError
+from tapegrad.tf.examples import Example
+from tapegrad.tf.export import Namespace, missing
+from tapegrad.tf.shapes import lengths
+from tapegrad.tf.tensor import Tensor, made
+
+
+def _text(x: Any) -> str:
+    """A file's name, as Python has it."""
+    if isinstance(x, str | os.PathLike):
+        return os.fspath(x)
+    found = convert(x).numpy()
+    return found.decode() if isinstance(found, bytes) else str(found)
+
+
+def _bytes(x: Any) -> bytes:
+    if isinstance(x, bytes):
+        return x
+    found = convert(x).numpy()
+    if not isinstance(found, bytes):
+        raise InvalidArgumentError(None, None, f"expected a tensor of one string, got {x!r}")
+    return found
+
+
+def string(x: bytes) -> Tensor:
+    """Bytes as a tensor."""
+    found = np.empty((), object)
+    found[()] = x
+    return made(found)
+
+
+def read_file(filename: Any, name: str | None = None) -> Tensor:
+    """The bytes of a file."""
+    try:
+        return string(Path(_text(filename)).read_bytes())
+    except FileNotFoundError:
+        raise NotFoundError(None, None, f"{_text(filename)}; No such file or directory [Op:ReadFile]") from None
+
+
+def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
+    """Write bytes to a file; its directories are made."""
+    path = Path(_text(filename))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(_bytes(contents))
+
+
+def matching_files(pattern: Any, name: str | None = None) -> Tensor:
+    """The names of files that match a pattern."""
+    return convert(sorted(_glob.glob(_text(pattern))))
+
+
+# -- images ---------------------------------------------------------------------------------------------------
+def _decoded(contents: Any, channels: Any, dtype: Any) -> Tensor:
+    pixels = pictures.decode(_bytes(contents), int(channels or 0))
+    wanted = as_dtype(dtype)
+    if wanted.numpy != pixels.dtype:
+        if wanted.is_floating:
+            return made((pixels / np.iinfo(pixels.dtype).max).astype(wanted.numpy))
+        pixels = (pixels >> 8 if pixels.dtype == np.uint16 else pixels.astype(np.uint16) * 257).astype(wanted.numpy)
+    return made(pixels)
+
+
+def decode_png(contents: Any, channels: Any = 0, dtype: Any = uint8, name: str | None = None) -> Tensor:
+    """The pixels of a PNG file."""
+    return _decoded(contents, channels, dtype)
+
+
+def decode_jpeg(
+    contents: Any,
+    channels: Any = 0,
+    ratio: int = 1,
+    fancy_upscaling: bool = True,
+    try_recover_truncated: bool = False,
+    acceptable_fraction: float = 1,
+    dct_method: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """The pixels of a JPEG file."""
+    if ratio != 1:
+        raise NotImplementedError("decode_jpeg(ratio=...): decode the whole image and resize it")
+    return _decoded(contents, channels, uint8)
+
+
+def decode_image(
+    contents: Any, channels: Any = None, dtype: Any = uint8, name: str | None = None, expand_animations: bool = True
+) -> Tensor:
+    """The pixels of an image file; of an animated one the first frame."""
+    return _decoded(contents, channels, dtype)
+
+
+def decode_bmp(contents: Any, channels: Any = 0, name: str | None = None) -> Tensor:
+    """The pixels of a BMP file."""
+    return _decoded(contents, channels, uint8)
+
+
+def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
+    """A PNG file of pixels."""
+    return string(pictures.encode_png(np.asarray(convert(image).array), compression))
+
+
+def encode_jpeg(image: Any, format: str = "", quality: int = 95, **words: Any) -> Tensor:
+    """A JPEG file of pixels."""
+    return string(pictures.encode_jpeg(np.asarray(convert(image).array), quality))
+
+
+def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
+    """Whether bytes begin as a JPEG file does."""
+    return made(np.bool_(_bytes(contents).startswith(b"\xff\xd8\xff")))
+
+
+# -- bytes ----------------------------------------------------------------------------------------------------
+def decode_raw(
+    input_bytes: Any, out_type: Any, little_endian: bool = True, fixed_length: Any = None, name: str | None = None
+) -> Tensor:
+    """The numbers that bytes hold."""
+    raw = convert(input_bytes).array
+    dtype = as_dtype(out_type).numpy
+    read = dtype.newbyteorder("<" if little_endian else ">")
+    rows = [
+        np.frombuffer(b if fixed_length is None else b[:fixed_length].ljust(fixed_length, b"\0"), read)
+        for b in raw.ravel().tolist()
+    ]
+    return made(np.asarray(rows).astype(dtype).reshape((*raw.shape, -1)))
+
+
+def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
+    """A tensor as bytes."""
+    return string(_records.tensor_bytes(convert(tensor).array))
+
+
+def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Tensor:
+    """The tensor that bytes hold."""
+    found = _records.tensor_of(_bytes(serialized))
+    if found.dtype != as_dtype(out_type).numpy:
+        own, wanted = as_dtype(found.dtype).name, as_dtype(out_type).name
+        raise InvalidArgumentError(None, None, f"Type mismatch between parsed tensor ({own}) and dtype ({wanted})")
+    return made(found if found.shape or found.dtype.kind == "O" else found[()])
+
+
+class TFRecordOptions:
+    """Options of record files: they are not compressed here."""
+
+    def __init__(self, compression_type: Any = None, **words: Any) -> None:
+        if compression_type:
+            raise NotImplementedError("TFRecordOptions: tapegrad writes records that are not compressed")
+
+
+class TFRecordWriter:
+    """Writes records to a file."""
+
+    def __init__(self, path: Any, options: Any = None) -> None:
+        if isinstance(options, str) and options:
+            raise NotImplementedError("TFRecordWriter: tapegrad writes records that are not compressed")
+        self._file = open(_text(path), "wb")  # noqa: SIM115  closed by close()
+
+    def write(self, record: Any) -> None:
+        """Write one record."""
+        self._file.write(_records.framed(_bytes(record)))
+
+    def flush(self) -> None:
+        """Write out what is buffered."""
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def __enter__(self) -> TFRecordWriter:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+# -- examples ---------------------------------------------------------------------------------------------------
+class FixedLenFeature:
+    """A feature of a fixed shape."""
+
+    def __init__(self, shape: Any, dtype: Any, default_value: Any = None) -> None:
+        self.shape, self.dtype, self.default_value = lengths(shape), as_dtype(dtype), default_value
+
+
+class VarLenFeature:
+    """A feature of any length; it is parsed to a dense vector here, for there are no sparse tensors."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = as_dtype(dtype)
+
+
+def parse_single_example(serialized: Any, features: Any, example_names: Any = None, name: str | None = None) -> dict[str, Any]:
+    """The features of one example."""
+    found = Example.FromString(_bytes(serialized)).features.feature
+    return {key: _feature(key, found.get(key), wanted) for key, wanted in features.items()}
+
+
+def parse_example(serialized: Any, features: Any, example_names: Any = None, name: str | None = None) -> dict[str, Any]:
+    """The features of several examples, stacked."""
+    rows = [parse_single_example(string(b), features) for b in convert(serialized).array.ravel().tolist()]
+    if any(isinstance(w, VarLenFeature) for w in features.values()):
+        raise NotImplementedError(
+            "parse_example with VarLenFeature gives sparse tensors, which tapegrad has not; parse one by one"
+        )
+    return {k: made(np.stack([np.asarray(r[k].array) for r in rows])) for k in features}
+
+
+def _feature(key: str, feature: Any, wanted: Any) -> Tensor:
+    kind = {"string": "bytes_list", "float32": "float_list", "int64": "int64_list"}.get(wanted.dtype.name)
+    if kind is None:
+        raise InvalidArgumentError(
+            None, None, f"Key: {key}.  a feature is of tf.string, tf.float32 or tf.int64, not {wanted.dtype!r}"
+        )
+    values = [] if feature is None else getattr(feature, kind).value
+    if feature is not None and feature.WhichOneof("kind") not in (None, kind):
+        raise InvalidArgumentError(None, None, f"Key: {key}.  Data types don't match. Expected type: {wanted.dtype.name}")
+    flat = np.empty(len(values), wanted.dtype.numpy)
+    flat[:] = values
+    if isinstance(wanted, VarLenFeature):
+        return made(flat)
+    size = int(np.prod(wanted.shape, dtype=int))
+    if not values and wanted.default_value is not None:
+        return convert(np.broadcast_to(np.asarray(wanted.default_value, wanted.dtype.numpy), wanted.shape), wanted.dtype.numpy)
+    if not values and size:
+        raise InvalidArgumentError(
+            None, None, f"Feature: {key} (data type: {wanted.dtype.name}) is required but could not be found."
+        )
+    if len(values) != size:
+        raise InvalidArgumentError(
+            None, None, f"Key: {key}.  Can't parse serialized Example: expected {size} values, got {len(values)}"
+        )
+    found = flat.reshape(wanted.shape)
+    return made(found if found.shape or found.dtype.kind == "O" else found[()])
+
+
+# -- gfile --------------------------------------------------------------------------------------------------
+class GFile:
+    """A file, as Python opens it."""
+
+    def __init__(self, name: Any, mode: str = "r") -> None:
+        self._file = open(_text(name), mode, encoding=None if "b" in mode else "utf-8")  # noqa: SIM115  closed by close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def __iter__(self) -> Any:
+        return iter(self._file)
+
+    def __enter__(self) -> GFile:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+    def size(self) -> int:
+        """The bytes of the file."""
+        return os.fstat(self._file.fileno()).st_size
+
+
+def _glob_all(pattern: Any) -> list[str]:
+    patterns = pattern if isinstance(pattern, list | tuple) else [pattern]
+    return sorted(f for p in patterns for f in _glob.glob(_text(p)))
+
+
+def _copy(src: Any, dst: Any, overwrite: bool = False) -> None:
+    if not overwrite and os.path.exists(_text(dst)):
+        from tapegrad.tf.errors import AlreadyExistsError
+
+        raise AlreadyExistsError(None, None, f"file already exists: {_text(dst)}")
+    shutil.copy(_text(src), _text(dst))
+
+
+gfile = Namespace("tapegrad.tf.io.gfile", "`tf.io.gfile`.")
+vars(gfile).update(
+    GFile=GFile,
+    exists=lambda path: os.path.exists(_text(path)),
+    isdir=lambda path: os.path.isdir(_text(path)),
+    listdir=lambda path: os.listdir(_text(path)),
+    makedirs=lambda path: os.makedirs(_text(path), exist_ok=True),
+    mkdir=lambda path: os.makedirs(_text(path), exist_ok=True),
+    remove=lambda path: os.remove(_text(path)),
+    rmtree=lambda path: shutil.rmtree(_text(path)),
+    rename=lambda src, dst, overwrite=False: shutil.move(_text(src), _text(dst)),
+    copy=_copy,
+    glob=_glob_all,
+    join=lambda path, *paths: os.path.join(_text(path), *map(_text, paths)),
+    walk=lambda top, topdown=True, onerror=None: os.walk(_text(top), topdown, onerror),
+    stat=lambda path: os.stat(_text(path)),
+)
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(missing(__name__, name, globals()), name=name)

@@ -1,0 +1,58 @@
+"""`tf.saved_model`: the variables of an object saved and put back; functions are not saved, for there are no graphs."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from tapegrad.tf.checkpoints import CheckpointReader, walk
+from tapegrad.tf.checkpoints import save as _write
+from tapegrad.tf.export import missing
+
+
+def save(obj: Any, export_dir: Any, signatures: Any = None, options: Any = None) -> None:
+    """Save the variables of an object.
+
+    Raises ValueError where there is none.  The program of its functions is not saved: `load` gives the values alone.
+    """
+    values = {name: v.numpy() for name, v in walk(obj)}
+    if not values:
+        raise ValueError(f"tf.saved_model.save: expected an object with variables, got {obj!r}")
+    _write(os.path.join(os.fspath(export_dir), "variables", "variables"), values)
+
+
+class Loaded:
+    """The values of a saved object."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        from tapegrad.tf.variable import Variable
+
+        self._named = {name: Variable(value, name=name) for name, value in values.items()}
+        self.variables = list(self._named.values())
+        self.trainable_variables = self.variables
+        self.signatures: dict[str, Any] = {}
+
+    def restore_into(self, obj: Any) -> None:
+        """Give the variables of an object of the same kind their values."""
+        for name, v in walk(obj):
+            if name in self._named:
+                v.assign(self._named[name].numpy())
+
+    def __call__(self, *args: Any, **words: Any) -> Any:
+        raise NotImplementedError(
+            "a model that tapegrad saved holds values and no functions; build the model again and call loaded.restore_into(model)"
+        )
+
+
+def load(export_dir: Any, tags: Any = None, options: Any = None) -> Loaded:
+    """The values of a saved object, as variables; its functions are not there (see `Loaded.restore_into`)."""
+    return Loaded(CheckpointReader(os.path.join(os.fspath(export_dir), "variables", "variables")).values())
+
+
+def contains_saved_model(export_dir: Any) -> bool:
+    """Whether there is a saved object."""
+    return os.path.exists(os.path.join(os.fspath(export_dir), "variables", "variables.index"))
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(missing(__name__, name, globals()), name=name)

@@ -1,0 +1,188 @@
+"""`tf.strings`: functions of tensors of bytes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from tapegrad.tf.convert import convert
+from tapegrad.tf.dtypes import as_dtype, float32
+from tapegrad.tf.errors import InvalidArgumentError
+from tapegrad.tf.export import missing
+from tapegrad.tf.tensor import Tensor, made
+
+
+def _raw(x: Any) -> Any:
+    raw = convert(x).array
+    if raw.dtype.kind != "O":
+        raise InvalidArgumentError(None, None, f"expected a tensor of strings, got {as_dtype(raw.dtype).name}")
+    return raw
+
+
+def _each(f: Any, x: Any, dtype: Any = object) -> Tensor:
+    raw = _raw(x)
+    found = np.empty(raw.shape, object)
+    found.ravel()[...] = 0 if dtype is not object else b""
+    flat = found.reshape(-1)
+    for k, b in enumerate(raw.reshape(-1).tolist()):
+        flat[k] = f(b)
+    if dtype is object:
+        return made(flat.reshape(raw.shape))
+    return made(flat.reshape(raw.shape).astype(dtype)[()])
+
+
+def _case(how: Any, encoding: str) -> Any:
+    return (lambda b: how(b.decode("utf-8")).encode()) if encoding else how
+
+
+def lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
+    """Small letters."""
+    return _each(_case((lambda s: s.lower()), encoding), input)
+
+
+def upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
+    """Capital letters."""
+    return _each(_case((lambda s: s.upper()), encoding), input)
+
+
+def strip(input: Any, name: str | None = None) -> Tensor:
+    """Without spaces around."""
+    return _each(bytes.strip, input)
+
+
+def regex_replace(input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None) -> Tensor:
+    """What a pattern matches, replaced; groups are named by a backslash and a number."""
+    p, r = (_raw(v).item() for v in (pattern, rewrite))
+    compiled = re.compile(p)
+    return _each(lambda b: compiled.sub(r, b, 0 if replace_global else 1), input)
+
+
+def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
+    """Whether a pattern matches all of each string."""
+    compiled = re.compile(_raw(pattern).item())
+    return _each(lambda b: compiled.fullmatch(b) is not None, input, np.bool_)
+
+
+def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
+    """How many bytes, or characters, there are."""
+    return _each((lambda b: len(b.decode())) if unit == "UTF8_CHAR" else len, input, np.int32)
+
+
+def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
+    """A part of each string."""
+    a, n = int(pos), int(len)
+    if unit == "UTF8_CHAR":
+        return _each(lambda b: b.decode()[a : a + n if a >= 0 or a + n < 0 else None].encode(), input)
+    return _each(lambda b: b[a : a + n if a >= 0 or a + n < 0 else None], input)
+
+
+def join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
+    """Strings one after the other, element by element."""
+    raws = np.broadcast_arrays(*[np.asarray(_raw(x), object) for x in inputs])
+    found = np.empty(raws[0].shape, object)
+    flat = found.reshape(-1)
+    for k, parts in enumerate(zip(*(r.reshape(-1).tolist() for r in raws), strict=True)):
+        flat[k] = separator.encode().join(parts)
+    return made(flat.reshape(raws[0].shape))
+
+
+def reduce_join(inputs: Any, axis: Any = None, keepdims: bool = False, separator: str = "", name: str | None = None) -> Tensor:
+    """The strings along axes joined to one."""
+    raw = np.asarray(_raw(inputs), object)
+    axes = range(raw.ndim) if axis is None else [int(a) % raw.ndim for a in np.atleast_1d(axis)]
+    kept = [k for k in range(raw.ndim) if k not in axes]
+    rows = raw.transpose(*kept, *axes).reshape(*(raw.shape[k] for k in kept), -1)
+    found = np.empty(rows.shape[:-1], object)
+    for index in np.ndindex(*rows.shape[:-1]):
+        found[index] = separator.encode().join(rows[index].tolist())
+    if keepdims:
+        found = found.reshape([1 if k in axes else n for k, n in enumerate(raw.shape)])
+    return made(found)
+
+
+def to_number(input: Any, out_type: Any = float32, name: str | None = None) -> Tensor:
+    """The numbers that strings say."""
+    wanted = as_dtype(out_type)
+
+    def number(b: bytes) -> Any:
+        try:
+            return int(b) if wanted.is_integer else float(b)
+        except ValueError:
+            raise InvalidArgumentError(None, None, f"StringToNumberOp could not correctly convert string: {b.decode()}") from None
+
+    return _each(number, input, wanted.numpy)
+
+
+def as_string(
+    input: Any,
+    precision: int = -1,
+    scientific: bool = False,
+    shortest: bool = False,
+    width: int = -1,
+    fill: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """Numbers as strings."""
+    raw = np.asarray(convert(input).array)
+    kind = raw.dtype.kind
+    digits = f".{precision}" if precision >= 0 else ""
+    form = f"{'0' if fill == '0' else ''}{width if width >= 0 else ''}"
+
+    def text(v: Any) -> bytes:
+        if kind == "O":
+            return v
+        if kind == "b":
+            return b"true" if v else b"false"
+        if kind in "iu":
+            return format(v, form + "d").encode()
+        return format(
+            float(v), form + (digits or ("" if shortest else ".6")) + ("e" if scientific else "g" if shortest else "f")
+        ).encode()
+
+    found = np.empty(raw.shape, object)
+    flat = found.reshape(-1)
+    for k, v in enumerate(raw.reshape(-1).tolist()):
+        flat[k] = text(v)
+    return made(flat.reshape(raw.shape))
+
+
+def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> Tensor:
+    """The parts of one string; of several strings only where all have as many (there are no ragged tensors)."""
+    raw = np.asarray(_raw(input), object)
+    by = None if sep is None or sep == "" else sep.encode() if isinstance(sep, str) else sep
+    rows = [b.split(by, maxsplit) for b in raw.reshape(-1).tolist()]
+    if len({len(r) for r in rows}) > 1:
+        raise NotImplementedError(
+            "tf.strings.split: the strings have different numbers of parts, and tapegrad has no ragged tensors"
+        )
+    found = np.empty((len(rows), len(rows[0]) if rows else 0), object)
+    for k, r in enumerate(rows):
+        found[k] = r
+    return made(found.reshape(*raw.shape, -1) if rows else found)
+
+
+def format_(template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None) -> Tensor:
+    """A text with tensors in the place of `{}`."""
+    from tapegrad.tf.various import formatted
+
+    given = inputs if isinstance(inputs, list | tuple) else [inputs]
+    parts = template.split(placeholder)
+    if len(parts) - 1 != len(given):
+        raise ValueError(f"{len(parts) - 1} placeholder(s) in template does not match {len(given)} tensor(s) provided as input")
+    text = parts[0]
+    for x, rest in zip(given, parts[1:], strict=True):
+        text += formatted(convert(x).numpy(), summarize) + rest
+    return convert(text)
+
+
+def to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
+    """Raises NotImplementedError: the hash of TensorFlow's kernel is not here."""
+    raise NotImplementedError("tf.strings.to_hash_bucket_fast: tapegrad has not TensorFlow's hash function")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "format":
+        return format_
+    raise AttributeError(missing(__name__, name, globals()), name=name)
