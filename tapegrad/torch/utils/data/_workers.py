@@ -15,6 +15,7 @@ import queue
 import random
 import sys
 import traceback
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, final
@@ -200,7 +201,9 @@ class Workers:
             process = context.Process(
                 target=_work, args=(loader, number, base_seed, receiving, self._results), daemon=True
             )
-            process.start()
+            with warnings.catch_warnings():  # NumPy's threads are idle while it forks, as PyTorch's are
+                warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+                process.start()
             receiving.close()
             self._pipes.append(sending)
             self._processes.append(process)
