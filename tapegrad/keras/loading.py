@@ -56,7 +56,7 @@ def load() -> Any:
         from tapegrad.keras.backend import optimizers
 
         optimizers.install()
-        _keep_double_precision()
+        _set_dtypes()
     except BaseException:
         for name in [m for m in sys.modules if m == "keras" or m.startswith("keras.")]:  # so that it can be tried again
             del sys.modules[name]
@@ -75,10 +75,13 @@ def is_loaded() -> bool:
     return getattr(sys.modules.get(f"{PACKAGE}.core"), "__tapegrad__", False)
 
 
-def _keep_double_precision() -> None:
+def _set_dtypes() -> None:
     """Let float64 and int64 stay what they are, as Keras does for TensorFlow alone: for others it narrows them, as JAX does."""
     from keras.src.backend.common import dtypes
 
+    from tapegrad.keras.backend.core import DTYPES
+
+    dtypes.PYTHON_DTYPES_MAP.update({dtype: name for name, dtype in DTYPES.items()})  # found sooner than NumPy names them
     dtypes.BIT64_TO_BIT32_DTYPE.update(int64="int64", float64="float64")
     dtypes.PYTHON_DTYPES_MAP.update({int: "int64", "int": "int64"})
 

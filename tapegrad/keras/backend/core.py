@@ -102,6 +102,16 @@ def _read(variable: Tensor) -> Tensor:
     return found
 
 
+#: NumPy's dtypes by Keras's names; NumPy's own way from a dtype to its name takes 5 microseconds.
+DTYPES = {
+    name: numpy.dtype(name)
+    for name in (
+        *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("float16", "float32", "float64", "complex64", "complex128"),
+    )
+}
+
+
 # -- conversions -----------------------------------------------------------------------------------------------
 def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any = None) -> Any:
     """A tensor of these values; of a variable, its present value."""
@@ -116,7 +126,7 @@ def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any
     if isinstance(x, Tensor):
         if type(x) is not Tensor:
             x = _read(x)
-        return x if dtype is None or x.array.dtype.name == dtype else F.astype(x, dtype)
+        return x if dtype is None or x.array.dtype == DTYPES.get(dtype) else F.astype(x, dtype)
     if isinstance(x, KerasTensor):
         return numpy.asarray(x)  # raises what Keras says of symbolic values
     leaves = tree.flatten(x)
