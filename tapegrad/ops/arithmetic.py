@@ -151,6 +151,18 @@ def sqrt(xp: Any, x: Any, /) -> Any:
 sqrt.partials(x=lambda F, y: 0.5 / y)
 
 
+@elementwise(domain=(0.1, 9), public=False)
+def ieee_sqrt(xp: Any, x: Any, /) -> Any:
+    """The square root, differentiated as IEEE arithmetic has it: at 0 a cotangent of 0 becomes NaN, for 0 * inf is that.
+
+    It is PyTorch's, where a branch that `where` does not take leaks NaN in this way.
+    """
+    return xp.sqrt(x)
+
+
+ieee_sqrt.partials(x=lambda F, y: 0.5 / y)
+
+
 def _from_integer_ratio(x1: Any, x2: Any) -> Any:
     return (x1 / x2 + 0.5) % 1 - 0.5
 

@@ -4,11 +4,13 @@ Names, signatures, defaults and errors are PyTorch's; the tensors are tapegrad's
 under any tape.  What is not here raises an AttributeError that says so.
 """
 
-from tapegrad.torch import _members, autograd
+from typing import Any as _Any
+
+from tapegrad.torch import _functions, _info, _members, autograd
 from tapegrad.torch._construct import as_tensor, from_numpy, tensor
 from tapegrad.torch._devices import device
-from tapegrad.torch._dtypes import dtype, finfo, get_default_dtype, iinfo, set_default_dtype
 from tapegrad.torch._dtypes import NAMES as _DTYPES
+from tapegrad.torch._dtypes import dtype, finfo, get_default_dtype, iinfo, set_default_dtype
 from tapegrad.torch._legacy import TYPES as _TYPES
 from tapegrad.torch._modes import (
     enable_grad,
@@ -22,7 +24,6 @@ from tapegrad.torch._promotion import can_cast, promote_types, result_type
 from tapegrad.torch._size import Size
 from tapegrad.torch._tensor import Tensor
 from tapegrad.torch._text import set_printoptions
-
 from tapegrad.torch.amp.autocast_mode import (
     autocast,
     get_autocast_cpu_dtype,
@@ -39,7 +40,7 @@ globals().update(_DTYPES)
 globals().update(_TYPES)
 
 
-def __getattr__(name):  # type: ignore[no-untyped-def]
+def __getattr__(name: str) -> _Any:
     """A module that is imported when it is first asked for."""
     from importlib import import_module, util
 
@@ -49,9 +50,6 @@ def __getattr__(name):  # type: ignore[no-untyped-def]
 
     return refuse("torch", name, globals())
 
-
-# -- functions and methods from tables, and what else is around tensors ------------------------------------------
-from tapegrad.torch import _functions, _info
 
 globals().update(_functions.install())
 globals().update({name: getattr(_info, name) for name in _info.NAMES})

@@ -96,7 +96,8 @@ def tensors_of(x: Any, what: str = "tensors") -> tuple[Any, ...]:
 
 def _roots(tensors: Any, gradients: Any, batch: Any, recorded: bool) -> list[tuple[Any, Any]]:
     seeds = []
-    for i, (y, g) in enumerate(zip(tensors, gradients, strict=True)):
+    for i, (y, given) in enumerate(zip(tensors, gradients, strict=True)):
+        g = given
         if isinstance(g, Core):
             g = _given(y, g, i, batch, recorded)
         elif g is not None:
@@ -222,7 +223,8 @@ def _run_backward(
     for x, node in zip(inputs, sources, strict=True):
         if node in found and id(x) not in done:
             done.add(id(x))
-            _accumulate(x, *found[node], create_graph)
+            g, fresh = found[node]
+            _accumulate(x, g, fresh, create_graph)
 
 
 def _source(x: Any) -> Any:
@@ -238,8 +240,8 @@ def _tensor_of(leaf: Any) -> Any:
 
 
 def _hooks_of_leaf(x: Any, g: Any) -> Any:
-    auto = getattr(x, "_auto", None)
-    if auto is None or not is_leaf_node(own(x.node)):
+    auto, node = getattr(x, "_auto", None), own(x.node)
+    if auto is None or node is None or not is_leaf_node(node):
         return g
     if auto.hooks:
         g = _watching.call_hooks(auto.hooks, g)

@@ -156,12 +156,13 @@ def _plain(data: Any) -> tuple[Any, bool]:
         return np.asarray(data.read()[0]), False
     if isinstance(data, np.ndarray | np.generic):
         return data, False
-    if isinstance(data, list | tuple) or hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(
-        data, str | dict
-    ):
+    if isinstance(data, list | tuple) or _is_sequence(data):
         pairs = [_plain(v) for v in data]
         return [p for p, _ in pairs], all(w for _, w in pairs)
-    if data is None or not hasattr(data, "__float__") and not isinstance(data, complex):
-        raise TypeError(f"must be real number, not {type(data).__name__}" if data is not None else
-                        "must be real number, not NoneType")  # fmt: skip
+    if not hasattr(data, "__float__") and not isinstance(data, complex):
+        raise TypeError(f"must be real number, not {type(data).__name__}")
     return data, True
+
+
+def _is_sequence(data: Any) -> bool:
+    return hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, str | dict)

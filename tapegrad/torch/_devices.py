@@ -13,12 +13,15 @@ class device:
 
     __slots__ = ("index", "type")
 
+    type: str
+    index: int | None
+
     def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
         if isinstance(type, device):
-            type, index = type.type, type.index if index is None else index
+            type, index = str(type.type), type.index if index is None else index
         if isinstance(type, int):
             type, index = "cuda", type
-        kind, _, number = type.partition(":")
+        kind, _, number = str(type).partition(":")
         if kind not in _KINDS:
             raise RuntimeError(
                 f"Expected one of {', '.join(_KINDS)} device type at start of device string: {kind}"

@@ -157,7 +157,7 @@ def _all_parents(node: CoreNode) -> tuple[Any, ...]:
     declared = getattr(op, "op", None)
     if declared is None or op.wide or not hasattr(op, "watched"):
         return tuple(known)
-    places = {i: p for i, p in zip(op.watched, known, strict=False)}
+    places = dict(zip(op.watched, known, strict=False))
     count = [i for i, a in enumerate(declared.arrays) if a in declared.differentiable]
     return tuple(places.get(i) for i in count)
 

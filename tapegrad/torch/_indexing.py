@@ -152,25 +152,12 @@ def _is_old_tuple(key: list[Any]) -> bool:
 
 def _item(k: Any) -> Any:
     kind = type(k)
-    if kind is int or k is None or k is Ellipsis:
+    if kind is int or kind is bool or k is None or k is Ellipsis:
         return k
     if kind is slice:
-        if k.step is not None and int(k.step) <= 0:
-            raise ValueError("step must be greater than zero")
-        if any(v is not None and type(v) is not int for v in (k.start, k.stop, k.step)):
-            return slice(*(None if v is None else int(v) for v in (k.start, k.stop, k.step)))
-        return k
+        return _slice(k)
     if isinstance(k, Core):
-        raw = k.read()[0]
-        if raw.dtype.kind in "iu" and raw.dtype != np.uint8:
-            if raw.shape == () and isinstance(raw, np.ndarray | np.generic):
-                return int(raw)
-            return raw.copy() if is_enabled() and isinstance(raw, np.ndarray) else raw
-        if raw.dtype.kind == "b":
-            return raw.copy() if isinstance(raw, np.ndarray) else raw
-        if raw.dtype == np.uint8:
-            return raw.astype(np.bool_)
-        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        return _tensor(k.read()[0])
     if isinstance(k, np.integer):
         return int(k)
     if isinstance(k, np.ndarray):
@@ -179,16 +166,38 @@ def _item(k: Any) -> Any:
         items = [_item(v) for v in k]
         found = np.asarray(items, dtype=None if items else np.intp)
         if found.dtype.kind not in "iub":
-            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+            raise IndexError(_NO_INDEX)
         return found
-    if kind is bool:
-        return k
     if hasattr(k, "__index__"):
         return k.__index__()
     raise TypeError(
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
         f"{kind.__name__})"
     )
+
+
+_NO_INDEX = "tensors used as indices must be long, int, byte or bool tensors"
+
+
+def _slice(k: slice) -> slice:
+    if k.step is not None and int(k.step) <= 0:
+        raise ValueError("step must be greater than zero")
+    if any(v is not None and type(v) is not int for v in (k.start, k.stop, k.step)):
+        return slice(*(None if v is None else int(v) for v in (k.start, k.stop, k.step)))
+    return k
+
+
+def _tensor(raw: Any) -> Any:
+    """The index that a tensor is: its own copy, for the tensor may be written to."""
+    if raw.dtype == np.uint8:
+        return raw.astype(np.bool_)
+    if raw.dtype.kind not in "iub":
+        raise IndexError(_NO_INDEX)
+    if not isinstance(raw, np.ndarray | np.generic):
+        return raw
+    if raw.shape == () and raw.dtype.kind != "b":
+        return int(raw)
+    return raw.copy()
 
 
 def _axes(k: Any) -> int:

@@ -71,7 +71,7 @@ class _Mode:
 
 
 def _or_decorate(cls: Any, function: Any) -> Any:
-    made = object.__new__(cls)
+    made: Any = object.__new__(cls)
     if function is None:
         return made
     made.__init__()
@@ -138,11 +138,7 @@ class inference_mode(_Mode):
     """A context in which nothing is recorded, and whose tensors never can be."""
 
     def __new__(cls, mode: Any = True) -> Any:
-        made = object.__new__(cls)
-        if callable(mode):
-            made.__init__()
-            return made(mode)
-        return made
+        return _or_decorate(cls, mode if callable(mode) else None)
 
     def __init__(self, mode: Any = True) -> None:
         self.mode = bool(mode)

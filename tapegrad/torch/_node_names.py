@@ -16,7 +16,7 @@ _NAMES = {
     "conv": "Convolution", "linear": "Addmm", "sigmoid": "Sigmoid", "expit": "Sigmoid", "norm2": "LinalgVectorNorm",
     "log_softmax": "LogSoftmax", "softmax": "Softmax", "logaddexp": "Logaddexp", "matmul_adjoint": "Mm", "adjoint_matmul": "Mm",
     "contract": "Bmm", "expm1": "Expm1", "log1p": "Log1P", "log2": "Log2", "log10": "Log10", "mul_zero": "Mul",
-    "var": "Var", "std": "Std", "where": "Where", "stack": "Stack", "max": "Max", "min": "Min",
+    "var": "Var", "ieee_sqrt": "Sqrt", "std": "Std", "where": "Where", "stack": "Stack", "max": "Max", "min": "Min",
 }  # fmt: skip
 
 

@@ -173,4 +173,9 @@ def on_nodes(look: Any, on: bool) -> None:
         else:
             _LOOKERS.pop(look, None)
         looks = tuple(_LOOKERS)
-        OWNERS.keep = (lambda node: [f(node) for f in looks] and None) if looks else _USUAL
+
+        def keep(node: Node) -> None:
+            for f in looks:
+                f(node)
+
+        OWNERS.keep = keep if looks else _USUAL

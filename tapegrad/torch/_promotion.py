@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 _CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
 #: Elementwise ops that give integers for integers; all others compute in the default dtype then.
 _KEEPS_INTEGERS = frozenset(
-    "add subtract multiply negative positive abs square maximum minimum remainder fmod floor_divide pow clip real imag conj sign"
-    " where trunc_divide heaviside lerp".split()
+    [
+        *("add", "subtract", "multiply", "negative", "positive", "abs", "square", "maximum", "minimum", "remainder", "fmod", "pow"),
+        *("floor_divide", "clip", "real", "imag", "conj", "sign", "where", "trunc_divide", "heaviside", "lerp"),
+    ]
 )
 
 

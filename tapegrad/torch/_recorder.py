@@ -36,7 +36,7 @@ def switch(on: bool) -> bool:
 
 def own(node: Node | None) -> Node | None:
     """The node at which the implicit recorder knows a value, or None if it does not."""
-    if node is None or node.owners is OWNERS and (node.op is not WATCH or node.p is None):
+    if node is None or (node.owners is OWNERS and (node.op is not WATCH or node.p is None)):
         return node
     return rec.root(node, IMPLICIT)
 

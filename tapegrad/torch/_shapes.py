@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -282,7 +283,7 @@ def split(x: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
         lengths = [min(n, size - a) for a in range(0, size, n)] if size else [0]
         name = "SplitBackward0"
     starts = np.cumsum([0, *lengths]).tolist()
-    return _pieces(x, d, [slice(a, b) for a, b in zip(starts[:-1], starts[1:], strict=True)], name)
+    return _pieces(x, d, [slice(a, b) for a, b in itertools.pairwise(starts)], name)
 
 
 def chunk(x: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
@@ -303,7 +304,7 @@ def tensor_split(x: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Any, .
         cuts = np.cumsum([0, *lengths]).tolist()
     else:
         cuts = [0, *(min(int(i), size) for i in indices_or_sections), size]
-    return _pieces(x, d, [slice(a, max(a, b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)], "TensorSplitBackward0")
+    return _pieces(x, d, [slice(a, max(a, b)) for a, b in itertools.pairwise(cuts)], "TensorSplitBackward0")
 
 
 def diagonal(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:

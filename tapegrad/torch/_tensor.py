@@ -14,7 +14,7 @@ Whether it requires a gradient is whether the implicit recorder owns its node.
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -51,6 +51,10 @@ class Tensor(Core):
         from tapegrad.torch._legacy import construct
 
         return construct(dtype_of(np.dtype(np.float32)), args, words)
+
+    if TYPE_CHECKING:  # members that are given to it elsewhere
+
+        def __getattr__(self, name: str) -> Any: ...
 
     @property
     def shape(self) -> Any:

@@ -14,6 +14,13 @@ from tapegrad.torch._recorder import is_leaf_node, own
 OPTIONS: dict[str, Any] = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
 
 
+_PROFILES: dict[str, dict[str, Any]] = {
+    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
+    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
+    "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
+}
+
+
 def set_printoptions(
     precision: int | None = None,
     threshold: float | None = None,
@@ -24,13 +31,7 @@ def set_printoptions(
 ) -> None:
     """Set how tensors are shown."""
     if profile is not None:
-        OPTIONS.update(
-            {
-                "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
-                "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
-                "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
-            }[profile]
-        )
+        OPTIONS.update(_PROFILES[profile])
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     OPTIONS.update({k: v for k, v in given.items() if v is not None})
     OPTIONS["sci_mode"] = sci_mode

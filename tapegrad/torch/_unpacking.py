@@ -26,10 +26,8 @@ def unpack(op: Any, name: str, value: Any, others: Sequence[Any]) -> tuple[Any, 
         if op.weak and any(isinstance(o, Core) for o in others):
             return value, None
         return default_of(kind).type(value), None
-    if isinstance(value, np.generic):  # NumPy's numbers count as Python's where they are their subclasses
-        if op.weak and isinstance(value, float | complex | int | np.bool_ | np.integer):
-            return unpack(op, name, value.item(), others)
-        return value, None
+    if isinstance(value, np.generic):  # NumPy's numbers count as Python's
+        return unpack(op, name, value.item(), others) if op.weak else (value, None)
     try:
         return call.unpack(op, name, value, others)
     except ArgumentError as error:

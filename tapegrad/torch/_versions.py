@@ -64,7 +64,7 @@ def _refuse(node: Any, value: Any, seqs: list[int]) -> NoReturn:
 
 def _name(node: Any, value: Any) -> str | None:
     """What an op calls a value that it has saved."""
-    op = node.op.op if type(node.op) is Hooked else node.op
+    op: Any = node.op.op if type(node.op) is Hooked else node.op
     saved = getattr(op, "saved", None)
     if saved is None:
         return None
@@ -77,7 +77,7 @@ def _maker(node: Any, value: Any) -> str | None:
     name = _name(node, value)
     if name == "y":
         return name_of(node)
-    op = node.op.op if type(node.op) is Hooked else node.op
+    op: Any = node.op.op if type(node.op) is Hooked else node.op
     if name is not None and name in op.op.arrays:
         i = op.op.arrays.index(name)
         ps = parents(node)

@@ -185,9 +185,9 @@ class Stale(Tensor):
 
 _ARRAY: Any = Core.array
 _LIKE: Any = Core.like
-Stale.array = property(Stale._get_array, Stale._set_array)  # type: ignore[assignment]
+Stale.array = property(Stale._get_array, Stale._set_array)
 Stale.node = property(Stale._get_node, Stale._set_node)  # type: ignore[assignment]
-Stale.like = property(Stale._get_like, Stale._set_like)  # type: ignore[assignment]
+Stale.like = property(Stale._get_like, Stale._set_like)
 Stale.__name__ = Stale.__qualname__ = "Tensor"
 
 

@@ -27,14 +27,12 @@ class Handle:
 
     def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
         self.id = _number()
-        self._hooks = weakref.ref(hooks) if not isinstance(hooks, dict) else (lambda: hooks)
+        self._hooks = hooks
         hooks[self.id] = hook
 
     def remove(self) -> None:
         """Take the hook away; nothing happens if it is gone."""
-        found = self._hooks()
-        if found is not None:
-            found.pop(self.id, None)
+        self._hooks.pop(self.id, None)
 
     def __enter__(self) -> Handle:
         return self

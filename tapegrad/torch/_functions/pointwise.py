@@ -22,7 +22,7 @@ _UNARY = {
     "arctanh": "atanh", "cos": "cos", "cosh": "cosh", "digamma": "digamma", "erf": "erf", "erfc": "erfc",
     "erfinv": "erfinv", "exp": "exp", "expm1": "expm1", "i0": "i0", "lgamma": "gammaln", "log": "log",
     "log10": "log10", "log1p": "log1p", "log2": "log2", "neg": "negative", "negative": "negative",
-    "reciprocal": "reciprocal", "sigmoid": "sigmoid", "sin": "sin", "sinc": "sinc", "sinh": "sinh", "sqrt": "sqrt",
+    "reciprocal": "reciprocal", "sigmoid": "sigmoid", "sin": "sin", "sinc": "sinc", "sinh": "sinh", "sqrt": "ieee_sqrt",
     "square": "square", "tan": "tan", "tanh": "tanh", "bitwise_not": "bitwise_invert",
     "sgn": "sign", "exp2": "exp2", "rsqrt": "rsqrt", "frac": "frac", "deg2rad": "deg2rad",
     "rad2deg": "rad2deg", "nan_to_num": "nan_to_num",

@@ -18,20 +18,22 @@ import numpy as np
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.registry.entry import _first_call
 from tapegrad.registry.op import OPS
-from tapegrad.torch._dtypes import bfloat16, dtype, float16
+from tapegrad.torch._dtypes import bfloat16, float16
+from tapegrad.torch._dtypes import dtype as _dtype
 from tapegrad.torch._tensor import STYLE
 
 #: The ops that are computed in the shorter dtype.
 _SHORTER = ("matmul", "linear", "contract", "inner", "tensordot", "outer", "conv", "conv_transpose", "einsum_of", "vecdot")
+_DOUBLE = np.dtype(np.float64)
 _DEVICES = ("cpu", "cuda", "xpu", "mps", "hpu", "mtia", "xla", "ipu")
 
 
 class _Local(threading.local):
     def __init__(self) -> None:
         self.on: dict[str, bool] = {}
-        self.dtypes: dict[str, dtype] = {}
+        self.dtypes: dict[str, _dtype] = {}
 
-    def dtype_of(self, kind: str) -> dtype:
+    def dtype_of(self, kind: str) -> _dtype:
         return self.dtypes.get(kind, bfloat16 if kind == "cpu" else float16)
 
 
@@ -61,7 +63,7 @@ def _short(x: Any, short: Any) -> Any:
     if not isinstance(x, Core):
         return x
     have = x.array.dtype
-    return STYLE.astype(x, short) if have.kind in "fV" and have != short and have != np.float64 else x
+    return STYLE.astype(x, short) if have.kind in "fV" and have not in (short, _DOUBLE) else x
 
 
 def _swap(on: bool) -> None:
@@ -105,7 +107,7 @@ class autocast:
     """A context, or a decorator, inside which products are computed in `dtype`."""
 
     def __init__(
-        self, device_type: str = "cuda", dtype: dtype | None = None, enabled: bool = True, cache_enabled: bool | None = None
+        self, device_type: str = "cuda", dtype: Any = None, enabled: bool = True, cache_enabled: bool | None = None
     ) -> None:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
@@ -125,7 +127,7 @@ class autocast:
             )
             enabled = False
         self._enabled = enabled
-        self._before: list[tuple[dict[str, bool], dict[str, dtype]]] = []
+        self._before: list[tuple[dict[str, bool], dict[str, _dtype]]] = []
 
     def __enter__(self) -> autocast:
         self._before.append((_LOCAL.on, dict(_LOCAL.dtypes)))
@@ -163,22 +165,22 @@ def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
     _enter({**_LOCAL.on, kind: bool(on)})
 
 
-def get_autocast_dtype(device_type: str) -> dtype:
+def get_autocast_dtype(device_type: str) -> _dtype:
     """The shorter dtype for this kind of device."""
     return _LOCAL.dtype_of(device_type)
 
 
-def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
+def set_autocast_dtype(device_type: str, dtype: Any) -> None:
     """Set the shorter dtype for this kind of device."""
     _LOCAL.dtypes[device_type] = dtype
 
 
-def get_autocast_gpu_dtype() -> dtype:
+def get_autocast_gpu_dtype() -> _dtype:
     """The shorter dtype for GPUs."""
     return _LOCAL.dtype_of("cuda")
 
 
-def get_autocast_cpu_dtype() -> dtype:
+def get_autocast_cpu_dtype() -> _dtype:
     """The shorter dtype for CPUs."""
     return _LOCAL.dtype_of("cpu")
 

@@ -15,7 +15,7 @@ class GradScaler:
 
     def __init__(
         self,
-        device: str = "cuda",
+        device: Any = "cuda",
         init_scale: float = 2.0**16,
         growth_factor: float = 2.0,
         backoff_factor: float = 0.5,

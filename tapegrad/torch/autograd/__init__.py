@@ -5,11 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tapegrad.core.tensor import Tensor as _Core
 from tapegrad.torch._backward import grad, run_backward
-from tapegrad.torch._graph import Node as _Node
 from tapegrad.torch._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
-
 from tapegrad.torch._parameters import Variable
 
 
@@ -47,7 +44,7 @@ def _of_tensor(
             UserWarning,
             stacklevel=2,
         )
-    run_backward(self, gradient if gradient is None or isinstance(gradient, _Core) else gradient, retain_graph, create_graph, inputs)
+    run_backward(self, gradient, retain_graph, create_graph, inputs)
 
 
 __all__ = ["Variable", "backward", "enable_grad", "grad", "gradcheck", "gradgradcheck", "inference_mode", "no_grad", "set_grad_enabled"]

@@ -21,7 +21,8 @@ class VmapInfo(NamedTuple):
 def run_vmap(cls: Any, args: tuple[Any, ...]) -> Any:
     """Call the rule on whole batches of the innermost `vmap`."""
     level: Any = max(a.array.level for a in args if isinstance(a, Core) and type(a.array) is Batched)
-    values, dims = [], []
+    values: list[Any] = []
+    dims: list[int | None] = []
     for a in args:
         if isinstance(a, Core) and type(a.array) is Batched and a.array.level == level:
             values.append(STYLE.adopt(F.unbatch(linked(a.array, a.node), level)))

@@ -26,7 +26,8 @@ def backward_of(cls: Any) -> Any:
 def _arrived(node: CoreNode, g: Any, recorded: bool) -> list[Any]:
     gs = g if type(g) is list else [g]
     found = []
-    for c, spec in zip(gs, node.t, strict=True):
+    for arrived, spec in zip(gs, node.t, strict=True):
+        c = arrived
         if c is None and node.s.materialize_grads:
             space: Any = F if recorded else space_of_type(type(next(v for v in gs if v is not None)))
             c = space.zeros(spec.shape, dtype=spec.dtype)

@@ -48,7 +48,7 @@ def _step(node: Node, g: Any, pull: Any) -> None:
         for p, before in zip(ps, held, strict=True):
             if _is_nan(p.grad) and not _is_nan(before):
                 _tell(node)
-                order = [q for q in _all_parents(node)]
+                order = list(_all_parents(node))
                 i = order.index(p) if p in order else 0
                 raise RuntimeError(f"Function '{name_of(node)}' returned nan values in its {i}th output.")
 
@@ -56,7 +56,7 @@ def _step(node: Node, g: Any, pull: Any) -> None:
 def _hides_nan(node: Node, g: Any, ps: list[Node]) -> bool:
     """Whether a slope is infinite, or none at all, where the cotangent is zero: rules take the product for zero."""
     op: Any = node.op.op if type(node.op) is Hooked else node.op
-    if type(g) is not np.ndarray and not isinstance(g, np.generic) or getattr(getattr(op, "op", None), "kind", "") != "elementwise":
+    if not isinstance(g, np.ndarray | np.generic) or getattr(getattr(op, "op", None), "kind", "") != "elementwise":
         return False
     zeros = np.asarray(g) == 0
     if not zeros.any():

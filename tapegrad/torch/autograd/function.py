@@ -391,7 +391,7 @@ def once_differentiable(function: Any) -> Any:
         if not was or not any(isinstance(a, Core) and own(a.node) is not None for a in args):
             return found
         several = isinstance(found, tuple)
-        parents = tuple(own(a.node) for a in args if isinstance(a, Core) and own(a.node) is not None)
+        parents = tuple(n for a in args if isinstance(a, Core) and (n := own(a.node)) is not None)
 
         def mark(c: Any) -> Any:
             if not isinstance(c, Core):

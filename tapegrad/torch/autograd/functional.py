@@ -57,7 +57,8 @@ def _strictly(strict: bool, outputs: tuple[Any, ...], what: str) -> None:
 def _filled(found: tuple[Any, ...], refs: tuple[Any, ...], strict: bool, create_graph: bool, what: str) -> tuple[Any, ...]:
     """Gradients, with zeros where there is none."""
     made = []
-    for i, (g, x) in enumerate(zip(found, refs, strict=True)):
+    for i, (c, x) in enumerate(zip(found, refs, strict=True)):
+        g = c
         if g is None:
             if strict:
                 raise RuntimeError(

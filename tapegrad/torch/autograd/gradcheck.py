@@ -10,7 +10,7 @@ import numpy as np
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.torch._backward import grad
 from tapegrad.torch._recorder import own
-from tapegrad.torch._tensor import wrap
+from tapegrad.torch._tensor import Tensor, wrap
 
 
 class GradcheckError(RuntimeError):
@@ -31,7 +31,7 @@ def _outputs(func: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _checked_inputs(inputs: tuple[Any, ...]) -> list[int]:
     """The inputs to differentiate by."""
-    index = [i for i, x in enumerate(inputs) if isinstance(x, Core) and x.requires_grad]
+    index = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
     if not index:
         raise ValueError(
             "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
@@ -64,7 +64,7 @@ def _numeric(func: Any, inputs: tuple[Any, ...], index: list[int], count: int, e
             wrap(changed if i == k else np.array(raws[i])) if isinstance(x, Core) else x for i, x in enumerate(inputs)
         )
         given = tuple(
-            t.requires_grad_() if isinstance(x, Core) and x.requires_grad else t for t, x in zip(given, inputs, strict=True)
+            t.requires_grad_() if isinstance(x, Tensor) and x.requires_grad else t for t, x in zip(given, inputs, strict=True)
         )
         return [np.array(_raw(y)).reshape(-1) for y in _outputs(func, given)]
 
@@ -288,10 +288,10 @@ def gradgradcheck(
 
     def slopes(*args: Any) -> Any:
         xs = args[:-count]
-        xs = tuple(x.detach().requires_grad_() if isinstance(x, Core) and x.requires_grad and own(x.node) is None else x for x in xs)
+        xs = tuple(x.detach().requires_grad_() if isinstance(x, Tensor) and x.requires_grad and own(x.node) is None else x for x in xs)
         ys = [y for y in _outputs(func, xs) if own(y.node) is not None]
         found = grad(
-            ys, [x for x in xs if isinstance(x, Core) and x.requires_grad], args[-count:], True, True, True
+            ys, [x for x in xs if isinstance(x, Tensor) and x.requires_grad], args[-count:], True, True, True
         )
         return tuple(g for g in found if g is not None)
 
@@ -313,7 +313,7 @@ def gradgradcheck(
 def get_numerical_jacobian(fn: Any, inputs: Any, target: Any = None, eps: float = 1e-3, grad_out: float = 1.0) -> list[Any]:
     """The Jacobian of the first output for each input, by differences."""
     given = _listed(inputs)
-    index = [i for i, x in enumerate(given) if isinstance(x, Core) and x.requires_grad]
+    index = [i for i, x in enumerate(given) if isinstance(x, Tensor) and x.requires_grad]
     return [wrap(m[0][0]) for m in _numeric(fn, given, index, 1, eps)]
 
 

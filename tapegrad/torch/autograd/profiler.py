@@ -278,11 +278,10 @@ class profile:
             _listen(self._listener, True)
         return self
 
-    def __exit__(self, *_: object) -> bool:
+    def __exit__(self, *_: object) -> None:
         if self.enabled:
             _listen(self._listener, False)
             self.function_events = EventList(self._listener.events)
-        return False
 
     def _events(self) -> EventList:
         if self.function_events is None:
