@@ -151,7 +151,7 @@ def transpose(image: Any, name: str | None = None) -> Tensor:
 
 def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
     """An image turned by 90 degrees, counter-clockwise, k times."""
-    return S.rot90(_image(image), int(k), axes=(-3, -2))
+    return S.rot90(_image(image), k=int(k), axes=(-3, -2))
 
 
 def _flipped(image: Any, seed: Any, axis: int) -> Tensor:

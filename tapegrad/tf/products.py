@@ -167,14 +167,10 @@ def eigh(tensor: Any, name: str | None = None) -> Any:
 
 
 def _lower(x: Tensor) -> Tensor:
-    """The symmetric matrix of a lower triangle, where the upper one says something else."""
-    raw = np.asarray(x.array)
-    if np.array_equal(raw, np.conj(np.swapaxes(raw, -1, -2))):
-        return x
-    below = S.tril(x, k=-1)
-    above = S.matrix_transpose(below)
-    diagonal = S.subtract(S.tril(x), below)
-    return S.add(S.add(below, diagonal), S.conj(above) if raw.dtype.kind == "c" else above)
+    """The symmetric matrix of a lower triangle, which alone has a derivative."""
+    n = x.array.shape[-1]
+    other = S.matrix_transpose(x)
+    return S.where(made(np.tri(n, dtype=np.bool_)), x, S.conj(other) if x.array.dtype.kind == "c" else other)
 
 
 @export("linalg.eig")

@@ -83,8 +83,8 @@ def _extreme(x: Any, axis: Any, keepdims: Any, name: str) -> Tensor:
             if dtype.kind in "fV"
             else getattr(np.iinfo(dtype), "min" if name == "max" else "max")
         )
-        shape = np.sum(np.zeros(x.array.shape), axis=axis, keepdims=bool(keepdims)).shape
-        return S.full(shape, worst, dtype=dtype)
+        nothing = S.sum(x, axis=axis, dtype=dtype, keepdims=bool(keepdims))
+        return S.add(nothing, dtype.type(worst))
     return getattr(S, name)(x, axis=axis, keepdims=bool(keepdims))
 
 

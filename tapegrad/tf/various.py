@@ -11,6 +11,7 @@ from tapegrad.core import tensor as core
 from tapegrad.tf import nest
 from tapegrad.tf.convert import cast, convert
 from tapegrad.tf.export import export, table
+from tapegrad.tf.shapes import TensorShape
 from tapegrad.tf.style import S
 from tapegrad.tf.tensor import Tensor
 
@@ -43,6 +44,8 @@ def _printed(x: Any, summarize: int | None) -> str:
         return formatted(x, summarize)
     if isinstance(x, dict):
         return "{" + ", ".join(f"{k!r}: {_printed(v, summarize)}" for k, v in x.items()) + "}"
+    if isinstance(x, TensorShape):
+        return repr(x)
     if isinstance(x, list | tuple):
         inner = ", ".join(_printed(v, summarize) for v in x)
         return f"[{inner}]" if isinstance(x, list) else f"({inner})"
@@ -51,8 +54,6 @@ def _printed(x: Any, summarize: int | None) -> str:
 
 def formatted(x: Any, summarize: int | None) -> str:
     """An array as TensorFlow prints it."""
-    if isinstance(x, bytes):
-        return x.decode(errors="replace")
     if not getattr(x, "shape", ()):
         return _number(x)
     return _block(x, summarize, 1)
@@ -75,12 +76,11 @@ def _general(v: Any) -> str:
         return "nan"
     if np.isinf(v):
         return "inf" if v > 0 else "-inf"
-    found = f"{float(v):.{9 if getattr(v, 'dtype', None) == np.float32 else 17}g}"
-    shortest = repr(v.item() if getattr(v, "dtype", None) != np.float32 else float(str(v))) if hasattr(v, "item") else repr(v)
-    number = float(shortest)
-    if number == int(number) and abs(number) < 1e16:
-        return str(int(number)) if abs(number) < 1e15 or "e" not in shortest else found
-    return shortest
+    single = getattr(v, "dtype", None) == np.float32
+    text = f"{float(v):.{6 if single else 15}g}"
+    if (np.float32(text) if single else float(text)) == v:
+        return text
+    return f"{float(v):.{9 if single else 17}g}"
 
 
 def _block(x: Any, summarize: int | None, depth: int) -> str:
