@@ -23,7 +23,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tapegrad.testing.case import Case
     from tapegrad.testing.checking import check, examine
+    from tapegrad.testing.comparing import compare
+    from tapegrad.testing.decorator import gradcheck
     from tapegrad.testing.draw import Draw
+    from tapegrad.testing.dropins import check_grads, torch_gradcheck, torch_gradgradcheck
     from tapegrad.testing.law import LAWS, Law, LawError, Unresolved
     from tapegrad.testing.laws import broken, laws_of
     from tapegrad.testing.report import GradientCheckError, Result
@@ -32,6 +35,9 @@ if TYPE_CHECKING:
 #: Where each public name is; imported when it is first asked for.
 _HOMES = {
     **dict.fromkeys(("check", "examine"), "checking"),
+    "compare": "comparing",
+    "gradcheck": "decorator",
+    **dict.fromkeys(("check_grads", "torch_gradcheck", "torch_gradgradcheck"), "dropins"),
     **dict.fromkeys(("GradientCheckError", "Result"), "report"),
     **dict.fromkeys(("array", "broadcast", "fixed", "indices", "like", "psd"), "words"),
     "Case": "case",
@@ -53,12 +59,17 @@ __all__ = [
     "broadcast",
     "broken",
     "check",
+    "check_grads",
+    "compare",
     "examine",
     "fixed",
+    "gradcheck",
     "indices",
     "laws_of",
     "like",
     "psd",
+    "torch_gradcheck",
+    "torch_gradgradcheck",
 ]
 
 

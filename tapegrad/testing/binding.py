@@ -173,6 +173,11 @@ def bind(
     return Binding(ordered, free=free, called=called)
 
 
+def parameter_names(f: Any) -> list[str]:
+    """The names of a function's parameters, as far as it tells them."""
+    return [p.name for p in _parameters(f) or []]
+
+
 def _parameters(f: Any) -> list[inspect.Parameter] | None:
     f = getattr(f, "fun", f)  # of a primitive of autograd
     try:

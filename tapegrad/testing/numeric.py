@@ -74,7 +74,7 @@ class _Line:
         us: Sequence[Any],
         gs: Sequence[Any],
         grads: Sequence[Any],
-        usual: float,
+        usual: float | None,
         gain: float,
     ) -> None:
         self.f, self.xs, self.us, self.gs, self.grads = f, xs, us, gs, grads
@@ -112,7 +112,7 @@ class _Line:
                 difference += float(np.vdot(g, w - _wide(z)).real)
                 size = np.abs(w)
                 weights = np.abs(g)
-                least = min(self.usual, float(size.max()))
+                least = min(1.0, float(size.max())) if self.usual is None else self.usual
                 noise += _eps(y) * float(np.vdot(weights, size) + least * weights.sum())
         if np.isfinite(difference):
             self.slopes.append(abs(difference) / (2 * h))
@@ -146,13 +146,14 @@ def compare(
     gs: Sequence[Any],
     grads: Sequence[Any],
     *,
-    usual: float = 1.0,
+    usual: float | None = None,
     gain: float = 0.0,
     finite: bool = False,
 ) -> Verdict:
     """Whether <grads, us> is the derivative of <gs, f(xs)> along `us`; the steps are us, us/4, ... both ways.
 
-    * `usual`: the largest output seen of this function, if that is less than 1: rounding inside is relative to it.
+    * `usual`: the largest output seen of this function, at most 1: rounding inside is relative to it; that at `xs`, if
+      not given.
     * `gain`: the largest gradient seen for a cotangent of 1, if that is less than 1: likewise.
     * `finite`: whether the values at `xs` are known to be finite.
     """

@@ -181,7 +181,7 @@ def second(t: Trial) -> Outcome:
             SILENT
             if not _all_finite(cs)
             else UNDECIDED
-            if not _smooth(t)
+            if not smooth(t)
             else Failure("second", "the second derivative is not finite")
         )
 
@@ -191,20 +191,20 @@ def second(t: Trial) -> Outcome:
     verdict = None
     for _ in range(_TRIES):
         u = [*t.direction(), *(0.1 * t.noise(g) for g in t.gs)]
-        verdict = compare(value, active, u, hs, claimed, usual=1.0, gain=t.settings.gain, finite=True)
+        verdict = compare(value, active, u, hs, claimed, gain=t.settings.gain, finite=True)
         if verdict.state == OK:
             return HOLDS
         if verdict.state == WRONG:
-            if not _smooth(t):
+            if not smooth(t):
                 return SILENT
             shown = (
                 f"claimed {verdict.claimed:.10g}, numeric {verdict.claimed + verdict.error:.10g} +- {verdict.bound:.0e}"
             )
             return Failure("second", "the derivative of the vjp is wrong", [("along u", shown)])
-    return UNDECIDED if _smooth(t) else SILENT
+    return UNDECIDED if smooth(t) else SILENT
 
 
-def _smooth(t: Trial) -> bool:
+def smooth(t: Trial) -> bool:
     """Whether the gradient is continuous here: gradients at small steps either way tend to that at the point."""
     sizes = []
     with np.errstate(all="ignore"):

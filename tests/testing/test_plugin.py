@@ -1,0 +1,120 @@
+"""The pytest plugin, run on small test modules of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+Run = Callable[..., pytest.RunResult]
+pytest_plugins = ["pytester"]
+
+MODULE = """
+    import numpy as np
+    import tapegrad as tg
+    from tapegrad.testing import array, gradcheck as decorated
+
+    @decorated(x=array("b", "n"))
+    def test_right(x):
+        return tg.softmax(x, axis=-1)
+
+    @decorated(x=array("n"))
+    def test_with_a_fixture(x, factor):
+        return factor * tg.tanh(x)
+
+    def test_fixture(gradcheck):
+        gradcheck(np.sin, vjp=lambda g, x: g * np.cos(x))
+
+    def test_wrong(gradcheck):
+        gradcheck(np.cos, vjp=lambda g, x: g * np.sin(x))
+
+    import pytest
+
+    @pytest.fixture
+    def factor():
+        return 2.0
+"""
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
+    pytester.makepyfile(MODULE)
+    monkeypatch.setenv("TAPEGRAD_GRADCHECK_PROFILE", "fast")
+
+    def with_options(*options: str) -> pytest.RunResult:
+        plugin = [] if _installed() else ["-p", "tapegrad.testing.plugin"]
+        return pytester.runpytest(*plugin, "-p", "no:cacheprovider", "-p", "no:randomly", *options)
+
+    return with_options
+
+
+def _installed() -> bool:
+    from importlib.metadata import entry_points
+
+    return any(e.value == "tapegrad.testing.plugin" for e in entry_points(group="pytest11"))
+
+
+def test_a_right_derivative_passes_and_a_wrong_one_shows_its_report(run: Run) -> None:
+    result = run()
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "cos: the gradient is not the derivative",
+            "*has the wrong sign*",
+            "*reproduce*check(cos, np.array(*",
+            "*4 functions, * checks, 0 unresolved*",
+        ]
+    )
+    assert "checking.py" not in result.stdout.str()
+
+
+def test_the_marker_deselects(run: Run) -> None:
+    run("-m", "not gradcheck").assert_outcomes(passed=1, failed=1, deselected=2)
+
+
+def test_split_has_one_id_for_each_property(run: Run) -> None:
+    result = run("--gradcheck-split", "-k", "test_right", "-v")
+    result.stdout.fnmatch_lines(["*test_right?numeric? PASSED*", "*test_right?linear? PASSED*"])
+    assert result.ret == 0
+
+
+def test_only_and_frameworks_and_stats(run: Run) -> None:
+    run("--gradcheck-only", "linear").assert_outcomes(passed=4)
+    run("--gradcheck-frameworks", "torch").assert_outcomes(skipped=4)
+    run("--gradcheck-stats").stdout.fnmatch_lines(["  *test_fixture  ok: * checks*"])
+
+
+def test_prove_counts_planted_mistakes(run: Run) -> None:
+    run("--gradcheck-prove", "-k", "test_fixture").stdout.fnmatch_lines(["*caught * of * planted mistakes*"])
+
+
+def test_settings_in_pyproject(run: Run, pytester: pytest.Pytester) -> None:
+    pytester.makepyprojecttoml("[tool.tapegrad.gradcheck]\nonly = ['linear', 'shape']\n")
+    run().assert_outcomes(passed=4)
+    pytester.makepyprojecttoml("[tool.tapegrad.gradcheck]\nprofil = 'fast'\n")
+    result = run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*'profil' is none of profile, seed*"])
+
+
+def test_an_unknown_profile_is_refused(run: Run) -> None:
+    result = run("--gradcheck-profile", "slow")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*expected one of fast, default, ci, thorough, got 'slow'*"])
+
+
+def test_the_same_seed_under_ci_in_any_order(run: Run, pytester: pytest.Pytester) -> None:
+    seeds = []
+    for k in range(2):
+        run("--gradcheck-profile", "ci", "-k", "test_fixture" if k else "", "--junitxml", "out.xml")
+        text = (pytester.path / "out.xml").read_text()
+        found = text[text.index('name="test_fixture"') :]
+        seeds.append(found[found.index("gradcheck_seed") :].split('value="')[1].split('"')[0])
+    assert seeds[0] == seeds[1]
+
+
+@pytest.mark.slow
+def test_under_xdist(run: Run) -> None:
+    result = run("-n", "2")
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(["*4 functions, * checks, 0 unresolved*"])
