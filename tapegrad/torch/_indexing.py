@@ -8,11 +8,13 @@ import numpy as np
 
 from tapegrad.core.node import tick
 from tapegrad.core.tensor import Tensor as Core
+from tapegrad.ops.inplace import is_alone
 from tapegrad.torch import _inplace
+from tapegrad.torch._inplace import _OF_NUMPY
 from tapegrad.torch._recorder import is_enabled
 from tapegrad.torch._storage import wrote
 from tapegrad.torch._tensor import STYLE, wrap
-from tapegrad.torch._views import spoil, store_of, take, view_of
+from tapegrad.torch._views import note_put, putter, spoil, store_of, take, view_of
 
 
 def getitem(x: Any, key: Any) -> Any:
@@ -21,7 +23,7 @@ def getitem(x: Any, key: Any) -> Any:
     if basic:
         if index == ():
             return take(x, _same)
-        return take(x, _picker(index))
+        return take(x, _picker(index), putter(index))
     first, rest = _apart(x, index)
     return STYLE.getitem(x if first is None else STYLE.getitem(x, first), rest)
 
@@ -59,10 +61,16 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         return
     info = view_of(x)
     if basic and info is not None and not info.cut:
-        part = take(x, _picker(index)) if index != () else x
+        part = take(x, _picker(index), putter(index)) if index != () else x
         _inplace.commit(part, _spread(v, part.array.shape), before)
         return
     first, rest = (None, index) if basic else _apart(x, index)
+    if first is None and type(v.array) in _OF_NUMPY and is_alone(x) and not _in_index(rest):
+        node = note_put(x, v, rest)
+        _store(x, x.array, rest, v.array)
+        _inplace.rewrite(x, node)
+        wrote(store_of(x), x.array)
+        return
     given = wrap(raw, x.node)
     if first is None:
         y = STYLE.put(given, v, rest)
@@ -122,6 +130,11 @@ def _value(x: Any, value: Any) -> Any:
             raise RuntimeError("value cannot be converted to type float without overflow")
         return wrap(np.array(value).astype(want)[()])
     return wrap(np.asarray(value).astype(want))
+
+
+def _in_index(index: Any) -> bool:
+    """Whether an index holds anything but NumPy's arrays and what Python has."""
+    return any(hasattr(k, "shape") and not isinstance(k, np.ndarray) for k in (index if type(index) is tuple else (index,)))
 
 
 # -- indices -----------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.core.node import tick
-from tapegrad.core.recorder import EMPTY, state
+from tapegrad.core.recorder import EMPTY, refcount, state
 from tapegrad.registry.rules import Variant
 from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 from tapegrad.torch._modes import INFERENCE
@@ -161,6 +161,15 @@ def commit(x: Any, y: Any, before: int, *, counted: bool = True) -> None:
         wrote(store, raw, counted=counted)
         if y.node is not None:
             _keep_output(y.node, made, raw)
+    elif (
+        type(raw) is type(made) is np.ndarray
+        and raw.base is made.base is None
+        and refcount(raw) <= _ONLY_HERE
+        and id(raw) not in WRITTEN
+        and made is not raw
+    ):  # no graph can have saved it
+        x.array = made
+        store.version += 1
     else:
         _take_over(x, raw, made, before, store, counted)
     if history or not _is_ours(x.node):
@@ -169,6 +178,8 @@ def commit(x: Any, y: Any, before: int, *, counted: bool = True) -> None:
         spoil(store, x, history)
 
 
+#: What `refcount` says in `commit` of an array that only the tensor and the function there refer to.
+_ONLY_HERE = 3
 _OF_NUMPY = frozenset([np.ndarray, *np.sctypeDict.values()])
 
 

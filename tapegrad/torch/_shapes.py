@@ -12,7 +12,7 @@ import numpy as np
 from tapegrad.torch._size import Size
 from tapegrad.torch._storage import owner
 from tapegrad.torch._tensor import STYLE, wrap
-from tapegrad.torch._views import take
+from tapegrad.torch._views import putter, take
 
 
 def dimension(d: Any, n: int) -> int:
@@ -223,8 +223,7 @@ def _slicer(d: int, part: Any) -> Any:
 
 
 def _put_slice(d: int, part: Any) -> Any:
-    index = (*[slice(None)] * d, part)
-    return lambda parent, new: STYLE.put(parent, new, index)
+    return putter((*[slice(None)] * d, part))
 
 
 def select(x: Any, dim: int, index: int) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 
 from tapegrad.core.backward import Hooked
 from tapegrad.core.node import parents
+from tapegrad.registry.rules import Variant
 from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 from tapegrad.torch._node_names import name_of
 from tapegrad.torch._recorder import is_leaf_node
@@ -25,23 +26,46 @@ def check(order: list[Any]) -> None:
     if not logs:
         return
     for node in order:
-        _look(node, node.s, logs)
-        if type(node.t) is np.ndarray:
-            _look(node, node.t, logs)
+        places = _PLACES.get(node.op)
+        if places is None:
+            places = _places(node.op)
+        for place in places:
+            value = node.s[place] if place >= 0 else node.s if place == -1 else node.t
+            kind = type(value)
+            if kind is np.ndarray:
+                log = logs.get(id(owner(value)))
+            elif kind is tuple:
+                for v in value:
+                    _look(node, v, logs)
+                continue
+            else:
+                log = logs.get(id(value))
+            if log is not None and log[0][-1] > node.seq:
+                _look(node, value, logs)
+
+
+#: Where a node of an op keeps arrays that may have been written to: in `s` at a place, in `s` itself (-1), or in `t` (-2).
+_PLACES: dict[Any, tuple[int, ...]] = {}
+
+
+def _places(op: Any) -> tuple[int, ...]:
+    inner = op.op if type(op) is Hooked else op
+    if type(inner) is not Variant:
+        return ()
+    in_tuple = inner.general or len(inner.saved) > 2
+    found = tuple(
+        i if in_tuple else -1 - i for i, name in enumerate(inner.saved) if name == "y" or name in inner.op.arrays
+    )
+    if op is inner:
+        _PLACES[op] = found
+    return found
 
 
 def _look(node: Any, value: Any, logs: dict[int, tuple[list[int], int]]) -> None:
-    kind = type(value)
-    if kind is tuple:
-        for v in value:
-            _look(node, v, logs)
-        return
-    if kind is np.ndarray:
+    if type(value) is np.ndarray:
         log = logs.get(id(owner(value)))
-    elif isinstance(value, np.generic):
-        log = logs.get(id(value))
     else:
-        return
+        log = logs.get(id(value))
     if log is None or log[0][-1] <= node.seq:
         return
     if log[1] <= node.seq and node.op.name in KEPT_HERE_ALONE and _name(node, value) in KEPT_HERE_ALONE[node.op.name]:

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from tapegrad.core.node import make_node
+from tapegrad.core.recorder import state
 from tapegrad.core.tensor import Tensor as Core
+from tapegrad.registry.call import owned
+from tapegrad.registry.op import OPS
+from tapegrad.registry.rules import spec_of, variant_for
 from tapegrad.torch._recorder import is_enabled, switch
 from tapegrad.torch._storage import Storage, owner
 from tapegrad.torch._tensor import STYLE, Tensor, wrap
@@ -196,9 +201,39 @@ def put_back(info: View, new: Any) -> Any:
     parents = [wrap(info.base.array, info.base.node)]
     for run, _ in info.steps[:-1]:
         parents.append(run(parents[-1]))
+    if len(parents) == 1:
+        index = getattr(info.steps[0][1], "index", None)
+        if index is not None and type(parents[0].array) is np.ndarray and isinstance(new.array, np.ndarray | np.generic):
+            return wrap(parents[0].array, note_put(parents[0], new, index))
     for parent, (run, back) in zip(reversed(parents), reversed(info.steps), strict=True):
         new = back(parent, new) if back is not None else _put_anywhere(parent, run, new)
     return new
+
+
+def putter(index: Any) -> Callable[[Any, Any], Any]:
+    """How what a basic index picks is put back."""
+
+    def back(parent: Any, new: Any) -> Any:
+        return STYLE.put(parent, new, index)
+
+    back.index = index  # type: ignore[attr-defined]
+    return back
+
+
+_PUT = OPS["put"]
+
+
+def note_put(x: Any, value: Any, index: Any) -> Any:
+    """The node of `put(x, value, index)`, whose value is already in memory, or is about to be: nothing is copied."""
+    owners, p, q = owned(state.active, x.node, value.node)
+    if owners is None:
+        return None
+    watched = tuple(i for i, n in ((0, p), (1, q)) if n is not None)
+    _, variant = variant_for(_PUT, watched, False)
+    known = {"index": index, "x.spec": spec_of(x.array), "value.spec": spec_of(value.array)}
+    saved = tuple(known[name] for name in variant.saved)
+    s, t = (saved, None) if len(saved) > 2 else (*saved, None, None)[:2]
+    return make_node(variant, p if p is not None else q, q if p is not None else None, s, t, owners)
 
 
 def _put_anywhere(parent: Any, run: Callable[[Any], Any], new: Any) -> Any:
