@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import io
 import sys
 import tokenize
@@ -12,7 +13,7 @@ from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.errors import ArgumentError, TapegradError
-from tapegrad.migrate.aliases import STYLES, aliased
+from tapegrad.migrate.aliases import SET_UP, STYLES, aliased
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,14 +24,23 @@ class ScriptError(ArgumentError):
 
 
 def style_of(source: str) -> tuple[str, ...]:
-    """The styles whose frameworks a script imports, at its top or anywhere inside."""
+    """The styles whose frameworks a script imports, at its top or anywhere inside; Keras by itself is TensorFlow's style."""
+    tops = _imported(source)
+    return tuple(
+        style
+        for style, places in STYLES.items()
+        if not tops.isdisjoint(places) or any(k in tops and v.startswith(f"tapegrad.{style}.") for k, v in SET_UP.items())
+    )
+
+
+def _imported(source: str) -> set[str]:
     tops = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             tops |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             tops.add(node.module.partition(".")[0])
-    return tuple(style for style, places in STYLES.items() if not tops.isdisjoint(places))
+    return tops
 
 
 def read(path: Path) -> str:
@@ -59,12 +69,15 @@ def run_script(path: Path, arguments: Sequence[str] = (), *, style: str | None =
         raise ScriptError(f"{path}, line {error.lineno}: {error.msg}") from error
     styles = (style,) if style else style_of(source)
     if not styles:
-        known = ", ".join(top for places in STYLES.values() for top in places)
+        known = ", ".join([*(top for places in STYLES.values() for top in places), *SET_UP])
         raise ScriptError(f"{path} imports none of {known}; say --style, or run it with python itself")
     if backend is not None:
         import tapegrad as tg
 
         tg.set_default_backend(backend)
+    for name, facade in SET_UP.items():
+        if name in _imported(source):
+            importlib.import_module(facade)
     main = ModuleType("__main__")
     main.__file__ = str(path)
     saved = sys.modules.get("__main__"), sys.argv, list(sys.path)
