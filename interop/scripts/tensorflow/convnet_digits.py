@@ -37,7 +37,7 @@ def step(x, y):
     grads = tape.gradient(loss, params)
     for p, v, g in zip(params, velocity, grads):
         v.assign(0.9 * v + g)
-        p.assign_sub(0.05 * v)
+        p.assign_sub(0.02 * v)
     return loss, tf.linalg.global_norm(grads)
 
 
