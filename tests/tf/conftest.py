@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-import tapegrad.tf as tf
+from tapegrad import tf
 
 
 @pytest.fixture(autouse=True)

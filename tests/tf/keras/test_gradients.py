@@ -100,9 +100,7 @@ def test_attention_has_the_gradients_of_differences(keras, double):
     layer = keras.layers.MultiHeadAttention(2, 3)
     q, v = (keras.Variable(numbers((2, n, 4), seed=n), dtype="float64") for n in (3, 5))
     layer(q.value, v.value)
-    check(
-        lambda: tg.sum(tg.square(layer(q.value, v.value, use_causal_mask=True))), [*layer.trainable_variables, q, v], 1e-5
-    )
+    check(lambda: tg.sum(tg.square(layer(q.value, v.value, use_causal_mask=True))), [*layer.trainable_variables, q, v], 1e-5)
 
 
 def test_an_embedding_has_gradients_for_the_rows_that_were_read(keras):
