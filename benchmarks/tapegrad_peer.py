@@ -28,6 +28,7 @@ from benchmarks.workloads import matmul as mm
 from benchmarks.workloads import mlp as ml
 from benchmarks.workloads import op_overhead as oo
 from benchmarks.workloads import second_order as so
+from benchmarks.workloads import transforms as tr
 
 ROOT = Path(__file__).resolve().parents[1]
 Tensor = Any
@@ -252,6 +253,26 @@ def _hessian(x: Tensor) -> list[Tensor]:
     return [value, outer.jacobian(g, x)]
 
 
+def transforms(c: Case, x: Inputs, wrap: Wrap) -> Made:
+    """The Hessian in each mode, and the gradient of each example."""
+    if c.p["mode"]:
+        args = x.tensors("xABc")
+
+        def value(x: Tensor, A: Tensor, B: Tensor, w: Tensor) -> Tensor:
+            return tg.sum(w * tg.tanh(B @ tg.tanh(A @ x)))
+
+        f = wrap(tg.hessian(value, mode=c.p["mode"]))
+        return lambda: [f(*args)]
+    ps, (X, y) = x.tensors(tr.NAMES), x.tensors("Xy")
+
+    def loss(ps: list[Tensor], x: Tensor, y: Tensor) -> Tensor:
+        W0, b0, W1, b1 = ps
+        return tg.nn.cross_entropy(tg.nn.linear(tg.tanh(tg.nn.linear(x, W0, b0)), W1, b1), y)
+
+    each = wrap(tg.vmap(tg.grad(loss), in_axes=(None, 0, 0)))
+    return lambda: list(each(ps, X, y))
+
+
 def _jacobian(A: Tensor, B: Tensor, x: Tensor) -> list[Tensor]:
     with tg.GradientTape() as tape:
         tape.watch(x)
@@ -324,6 +345,7 @@ IMPLEMENTATIONS: dict[ModuleType, Callable[[Case, Inputs, Wrap], Made]] = {
     le: large_elementwise,
     mm: matmul,
     so: second_order,
+    tr: transforms,
     lenet: conv,
     bc: broadcasting,
     ix: indexing,

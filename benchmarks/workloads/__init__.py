@@ -13,6 +13,7 @@ ORDER = (
     "large_elementwise",
     "matmul",
     "second_order",
+    "transforms",
     "conv",
     "broadcasting",
     "indexing",
