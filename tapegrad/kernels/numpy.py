@@ -333,6 +333,8 @@ def step(x: Any) -> Any:
 
 def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x)): exp of a large -x is infinite, and 1 / inf is the right 0."""
+    if x.dtype.kind in "biu":
+        x = x.astype(np.exp(x[:0] if x.ndim else x).dtype)  # minus an unsigned integer is none
     with np.errstate(over="ignore"):
         return 1 / (1 + np.exp(-x))
 

@@ -20,8 +20,9 @@ def _precise(kernel: Any) -> Any:
         dtype = np.result_type(*args)
         if dtype.itemsize == 2 and dtype.kind in "fV":
             args = tuple(np.asarray(a).astype(np.float32) if hasattr(a, "dtype") else a for a in args)
-        elif dtype.kind not in "fc":
+        elif dtype.kind not in "fc":  # of small integers SciPy would take the functions of single precision
             dtype = np.dtype(np.float64)
+            args = tuple(np.asarray(a).astype(dtype) for a in args)
         y = kernel(*args)
         return y[()] if y.dtype == dtype else y.astype(dtype)[()]
 
@@ -240,6 +241,8 @@ def scaled_bessel_slope(n: int, x: Any) -> Any:
 # -- sinc ----------------------------------------------------------------------------------------------
 def sinc(x: Any) -> Any:
     """sin(pi x) / (pi x)."""
+    if x.dtype.kind in "biu":
+        x = x.astype(np.float64)
     if x.dtype.itemsize == 2:
         return sinc(x.astype(np.float32)).astype(x.dtype)
     zero = x == 0

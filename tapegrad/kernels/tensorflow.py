@@ -159,7 +159,6 @@ from tapegrad.kernels.tensorflow_shape import (  # noqa: F401
     ones_like,
     permute_dims,
     put_diagonal,
-    repeat,
     reshape,
     roll,
     squeeze,
@@ -169,7 +168,7 @@ from tapegrad.kernels.tensorflow_shape import (  # noqa: F401
     zeros,
     zeros_like,
 )
-from tapegrad.kernels.tensorflow_sort import argsort, insertion_index, unique_index  # noqa: F401
+from tapegrad.kernels.tensorflow_sort import argsort, insertion_index, repeat, unique_index  # noqa: F401
 from tapegrad.kernels.tensorflow_special import (  # noqa: F401
     beta,
     betaln,
@@ -227,4 +226,4 @@ def _kernel(name: str) -> Any:
     return globals()[name]
 
 
-_TFArray.kernel = staticmethod(_kernel)  # type: ignore[assignment]
+_TFArray.kernel = staticmethod(_kernel)

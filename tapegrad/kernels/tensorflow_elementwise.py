@@ -103,7 +103,13 @@ _complex_abs = calls.op("ComplexAbs")
 
 
 def positive(x: Any) -> Any:
-    return asarray(x)
+    return _numbers("positive", asarray(x))
+
+
+def _numbers(name: str, x: Any) -> Any:
+    if x.dtype is BOOL:
+        raise TypeError(f"{name} of booleans is not defined; cast them")
+    return x
 
 
 def abs(x: Any) -> Any:
@@ -117,7 +123,7 @@ def abs(x: Any) -> Any:
 
 def sign(x: Any) -> Any:
     """-1, 0 or 1, and NaN of NaN; x / abs(x) of a complex x."""
-    x = asarray(x)
+    x = _numbers("sign", asarray(x))
     if x.dtype.kind == "u":
         return minimum(x, 1)
     if x.dtype.kind == "c":
@@ -131,13 +137,17 @@ def sign(x: Any) -> Any:
 
 def square(x: Any) -> Any:
     x = asarray(x)
-    return x if x.dtype is BOOL else _square(x) if calls.supports("Square", x.dtype) else multiply(x, x)
+    if x.dtype is BOOL:
+        x = converted(x, calls.INT8)
+    return _square(x) if calls.supports("Square", x.dtype) else multiply(x, x)
 
 
 def reciprocal(x: Any) -> Any:
     x = asarray(x)
     if x.dtype.kind in "fcV":
         return divide(made(scalar(1, x.dtype), x.dtype, ()), x)
+    if x.dtype is BOOL:
+        x = converted(x, calls.INT8)
     zero = equal(x, 0)
     one = made(scalar(1, x.dtype), x.dtype, ())
     return where(zero, 0, _truncated_quotient(one, where(zero, one, x)))
@@ -203,12 +213,23 @@ def pow(x1: Any, x2: Any) -> Any:
     if d is BOOL:
         d = calls.INT8
         a, b = cast(a, d), cast(b, d)
+    if d is calls.UINT64:
+        return _power_of_uint64(made(a, d), made(b, d))
     y = _tf_pow(made(a, d), made(b, d))
     if d.kind != "c":
         return y
     base, exponent = made(a, d), made(b, d)
     at_zero = where(equal(exponent, 0), 1, where(greater(real(exponent), 0), 0, complex(math.nan, math.nan)))
     return where(equal(base, 0), at_zero, y)
+
+
+def _power_of_uint64(base: Any, exponent: Any) -> Any:
+    """By squaring, for TensorFlow has no power of these, and as signed integers exponents may be negative."""
+    y = made(scalar(1, calls.UINT64), calls.UINT64, ())
+    for bit in range(64):
+        y = where(equal(bitwise_and(bitwise_right_shift(exponent, bit), 1), 1), multiply(y, base), y)
+        base = multiply(base, base)
+    return y
 
 
 def _nan_wins(name: str) -> Callable[[Any, Any], Any]:
@@ -251,10 +272,7 @@ def hypot(x1: Any, x2: Any) -> Any:
 def logaddexp(x1: Any, x2: Any) -> Any:
     """log(exp(x1) + exp(x2)), relative to the larger one."""
     a, b, d = pair(x1, x2)
-    if d.kind not in "fV":
-        d = F64
-        a, b = cast(a, d), cast(b, d)
-    x1, x2 = made(a, d), made(b, d)
+    x1, x2 = (converted(made(t, d), inexact(d)) for t in (a, b))
     gap = subtract(x1, x2)
     y = add(maximum(x1, x2), log1p(exp(negative(abs(gap)))))
     return where(equal(x1, x2), add(x1, math.log(2)), y)
@@ -341,6 +359,8 @@ def _rounding(name: str) -> Callable[[Any], Any]:
             if name != "Round":
                 raise TypeError(f"{name.lower()} of complex numbers is not defined")
             return from_parts(run(real(x)), run(imag(x)))
+        if x.dtype is BOOL and name == "Round":
+            return converted(x, calls.F16)
         return x if x.dtype.kind in "iub" else run(x)
 
     return kernel
@@ -376,7 +396,7 @@ def nextafter(x1: Any, x2: Any) -> Any:
     moved = from_bits(add(bits(x1), where(away, made(scalar(1, BITS[d]), BITS[d], ()), -1)), d)
     tiny = from_bits(made(scalar(1, BITS[d]), BITS[d], ()), d)
     moved = where(equal(x1, 0), copysign(tiny, x2), moved)
-    y = where(equal(x1, x2), x2, moved)
+    y = where(equal(x1, x2), x1 if d is calls.F16 else x2, moved)  # as NumPy has it: of two zeros the second, of halves the first
     return where(logical_or(isnan(x1), isnan(x2)), math.nan, y)
 
 
@@ -386,7 +406,8 @@ _relu = _same_dtype("Relu")
 
 def relu(x: Any) -> Any:
     """The larger of `x` and 0."""
-    return _relu(asarray(x))
+    x = asarray(x)
+    return maximum(x, 0) if x.dtype is BOOL else _relu(x)
 
 
 def step(x: Any) -> Any:

@@ -230,43 +230,16 @@ def stack(arrays: Any, *, axis: int = 0) -> Any:
     return made(_PACK([x.bare for x in xs], axis=axis), d)
 
 
-def repeat(x: Any, repeats: Any, *, axis: int | None = None) -> Any:
-    """Each element as often as `repeats` says."""
-    from tapegrad.kernels.tensorflow_index import take
-
-    x = asarray(x)
-    if axis is None:
-        x, axis = reshape(x, (-1,)), 0
-    axis = one_axis(axis, x.ndim)
-    n = x.shape[axis]
-    if not np.shape(repeats) or (np.shape(repeats) == (1,) and n != 1):
-        count = reshape(repeats, ()) if type(repeats) is TFArray else int(np.reshape(repeats, ()))
-        if type(count) is int:
-            if count < 0:
-                raise ValueError("repeats may not contain negative values")
-            apart = expand_dims(x, axis=axis + 1)
-            shape = (*x.shape[: axis + 1], count, *x.shape[axis + 1 :])
-            return reshape(broadcast_to(apart, shape), (*x.shape[:axis], n * count, *x.shape[axis + 1 :]))
-        repeats = broadcast_to(count, (n,))
-    if type(repeats) is not TFArray:
-        if len(repeats) != n:
-            raise ValueError(f"operands could not be broadcast together with shape ({n},) ({len(repeats)},)")
-        return take(x, np.repeat(np.arange(n), repeats), axis=axis)
-    from tapegrad.kernels.tensorflow_index import insertion_index
-    from tapegrad.kernels.tensorflow_sums import cumulative_sum
-    from tapegrad.kernels.tensorflow_sums import sum as total
-
-    ends = cumulative_sum(converted(repeats, INT64))
-    places = arange(0, total(converted(repeats, INT64)), 1, dtype=INT64)
-    return take(x, insertion_index(ends, places, "right"), axis=axis)
-
-
 # -- diagonals and triangles -----------------------------------------------------------------------------
 def _triangle(x: Any, k: int, *, lower: bool) -> Any:
     x = asarray(x)
     n, m = x.shape[-2:]
     if (k >= 0) if lower else (k <= 0):
-        below, above = (-1, k) if lower else (-k, -1)
+        if 0 in (n, m):
+            return x
+        most = m if lower else n  # TensorFlow refuses a band that is wider than the matrix
+        width = int(math.fabs(k)) if type(most) is Size else min(int(math.fabs(k)), most)
+        below, above = (-1, width) if lower else (width, -1)
         return made(_BAND(x.bare, scalar(below, INT64), scalar(above, INT64)), x.dtype, x._shape)
     rows, columns = expand_dims(arange(0, n, dtype=INT64), axis=1), arange(0, m, dtype=INT64)
     kept = less_equal(columns - rows, k) if lower else less_equal(k, columns - rows)

@@ -1,4 +1,4 @@
-"""TensorFlow kernels that sort and search.
+"""TensorFlow kernels that sort and search, and repeat elements, which is a search too.
 
 TensorFlow's only stable sort is that of `TopKV2`, falling; it knows neither NaN's place nor that zeros are equal.  So numbers are
 sorted by integers that are in NumPy's order: NaN last, and -0.0 where 0.0 is.
@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from tapegrad.kernels import tensorflow_calls as calls
-from tapegrad.kernels.tensorflow_array import asarray, converted, made, pair
+from tapegrad.kernels.tensorflow_array import TFArray, asarray, converted, made, pair
 from tapegrad.kernels.tensorflow_basics import (
     BITS,
     bits,
@@ -26,7 +28,7 @@ from tapegrad.kernels.tensorflow_basics import (
 from tapegrad.kernels.tensorflow_calls import F32, INT32, INT64, UINT32, UINT64, scalar
 from tapegrad.kernels.tensorflow_elementwise import add
 from tapegrad.kernels.tensorflow_index import last, nonzero, restored, take, take_along_axis
-from tapegrad.kernels.tensorflow_shape import concat, full, one_axis, reshape
+from tapegrad.kernels.tensorflow_shape import arange, broadcast_to, concat, expand_dims, full, one_axis, reshape
 from tapegrad.kernels.tensorflow_sums import cumulative_sum
 
 _TOP = calls.op("TopKV2")
@@ -103,3 +105,26 @@ def unique_index(x: Any) -> Any:
     return take(order, starts, axis=0), reshape(inverse, x.shape), ends - starts
 
 
+def repeat(x: Any, repeats: Any, *, axis: int | None = None) -> Any:
+    """Each element as often as `repeats` says."""
+    x = asarray(x)
+    if axis is None:
+        x, axis = reshape(x, (-1,)), 0
+    axis = one_axis(axis, x.ndim)
+    n = x.shape[axis]
+    if not np.shape(repeats) or (np.shape(repeats) == (1,) and n != 1):
+        count = reshape(repeats, ()) if type(repeats) is TFArray else int(np.reshape(repeats, ()))
+        if type(count) is int:
+            if count < 0:
+                raise ValueError("repeats may not contain negative values")
+            apart = expand_dims(x, axis=axis + 1)
+            shape = (*x.shape[: axis + 1], count, *x.shape[axis + 1 :])
+            return reshape(broadcast_to(apart, shape), (*x.shape[:axis], n * count, *x.shape[axis + 1 :]))
+        repeats = broadcast_to(count, (n,))
+    if type(repeats) is not TFArray:
+        if len(repeats) != n:
+            raise ValueError(f"operands could not be broadcast together with shape ({n},) ({len(repeats)},)")
+        return take(x, np.repeat(np.arange(n), repeats), axis=axis)
+    ends = cumulative_sum(converted(repeats, INT64))
+    places = arange(0, ends[-1], 1, dtype=INT64) if n else ends
+    return take(x, insertion_index(ends, places, "right"), axis=axis)

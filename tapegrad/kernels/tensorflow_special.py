@@ -36,6 +36,8 @@ from tapegrad.kernels.tensorflow_elementwise import (
     floor,
     log,
     log1p,
+    maximum,
+    minimum,
     negative,
     pow,
     round,
@@ -97,7 +99,11 @@ erfinv, ndtri = native("Erfinv"), native("Ndtri")
 
 def erf(x: Any) -> Any:
     x = asarray(x)
-    return _complex_erf(x, complement=False) if x.dtype.kind == "c" else _erf(x)
+    if x.dtype.kind == "c":
+        return _complex_erf(x, complement=False)
+    if x.dtype is F64:  # TensorFlow 2.21 gives NaN for infinities, in double precision
+        x = where(isnan(x), x, minimum(maximum(x, -10.0), 10.0))
+    return _erf(x)
 
 
 def erfc(x: Any) -> Any:
@@ -237,6 +243,7 @@ def logit(x: Any) -> Any:
 
 
 def expit(x: Any) -> Any:
+    (x,), _ = floats(x)
     return sigmoid(x)
 
 
@@ -382,11 +389,11 @@ _xlogy, _xlog1py = native("Xlogy"), native("Xlog1py")
 
 
 def _nan_stays(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """0 times the logarithm of NaN is NaN."""
+    """0 times the logarithm of NaN is NaN, of all else 0, whatever sign the zero has."""
 
     def computed(x: Any, y: Any) -> Any:
         found = kernel(x, y)
-        return where(isnan(y), math.nan, found)
+        return where(isnan(y), math.nan, where(equal(x, 0), 0, found))
 
     return computed
 
@@ -402,10 +409,12 @@ def entr(x: Any) -> Any:
 def _relative(x: Any, y: Any) -> tuple[Any, Any, Any]:
     """x log(x / y) where both are positive, and where that is, and where x is 0 and y not negative."""
     both = logical_and(greater(x, 0), greater(y, 0))
-    ratio = where(both, x, 1.0) / where(both, y, 1.0)
+    a, b = where(both, x, 1.0), where(both, y, 1.0)
+    ratio = a / b
+    near = logical_and(greater(ratio, 0.5), less(ratio, 2.0))
     plain = logical_and(greater(ratio, 1e-300), less(ratio, 1e300))
-    apart = log(where(both, x, 1.0)) - log(where(both, y, 1.0))
-    return where(both, x, 1.0) * where(plain, log(ratio), apart), both, logical_and(equal(x, 0), greater_equal(y, 0))
+    change = where(near, log1p((a - b) / b), where(plain, log(ratio), log(a) - log(b)))
+    return a * change, both, logical_and(equal(x, 0), greater_equal(y, 0))
 
 
 def _or_nan(x: Any, y: Any, found: Any) -> Any:

@@ -77,12 +77,12 @@ def set_default_backend(name: str | None) -> None:
 
 def moved(raw: Any, name: str) -> Any:
     """A raw value on the kernels of this name."""
+    kernels = backend(name)
     if backend_of(raw) == name:
         return raw
-    if name == "numpy":
+    if kernels is NUMPY:
         found = np.array(raw)  # TensorFlow may take its memory back
         return found[()] if found.ndim == 0 else found
-    tensorflow()
     from tapegrad.kernels.tensorflow_array import asarray
 
     return asarray(raw)
@@ -132,10 +132,12 @@ def _translate_errors() -> None:
     """Which of tapegrad's errors stands for each of TensorFlow's."""
     import tensorflow as tf
 
-    from tapegrad.errors import BoundsError, DTypeError, ShapeError
+    from tapegrad.errors import BoundsError, DTypeError, MatrixError, ShapeError
 
     def shape_or_bounds(error: Exception) -> type[Exception]:
         text = str(error)
+        if "not invertible" in text or "not successful" in text:
+            return MatrixError
         return BoundsError if "is not in [" in text or "out of bounds" in text else ShapeError
 
     def always(kind: type[Exception]) -> Callable[[Exception], type[Exception]]:

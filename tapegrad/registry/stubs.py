@@ -33,6 +33,7 @@ KINDS = {
     "axis": "int | tuple[int, ...]",
     "destination": "int | tuple[int, ...]",
     "device": "str",
+    "backend": "str",
     "dilation": "int | Sequence[int]",
     "dtype": "_DType",
     "fill_value": "_Number",

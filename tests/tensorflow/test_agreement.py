@@ -1,0 +1,97 @@
+"""NumPy's kernels and TensorFlow's agree on values, dtypes, cotangents and tangents of every op."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from tapegrad.registry.backends import making_on
+from tapegrad.registry.op import OPS
+from tapegrad.testing import Case, Draw
+from tapegrad.testing.law import differentiable, eps_of, fits, largest, same, testable
+from tapegrad.testing.strategies import draws
+from tapegrad.testing.subject import floating
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tapegrad.registry.op import Op
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+TESTABLE = [op for op in OPS.values() if testable(op)]
+#: An eager op of TensorFlow takes ten times as long as NumPy's, so a case of TensorFlow stands for ten of NumPy's laws.
+EXAMPLES = settings(max_examples=-(-settings().max_examples // 10))
+NO_VALUES = ("empty", "empty_like")
+
+
+def both(compute: Callable[[], Any]) -> tuple[Any, Any]:
+    """What is computed on NumPy's kernels and on TensorFlow's, errors included."""
+    found = []
+    for name in ("numpy", "tensorflow"):
+        with making_on(name):
+            try:
+                found.append(compute())
+            except Exception as error:
+                found.append(error)
+    return found[0], found[1]
+
+
+def case_of(op: Op, draw: Draw) -> Case:
+    return Case(op, draw.again(complex=False) if draw.complex and (op.real or op.kind == "constant") else draw)
+
+
+def refused(expected: Any, found: Any) -> bool:
+    """Whether both refuse these arguments, with the same error."""
+    if isinstance(expected, Exception) or isinstance(found, Exception):
+        if type(expected) is not type(found):
+            error = AssertionError(f"NumPy's kernels: {expected!r}, TensorFlow's: {found!r}")
+            raise error from next(e for e in (found, expected) if isinstance(e, Exception))
+        return True
+    return False
+
+
+def tolerance(case: Case, *groups: Any) -> float:
+    return 1e3 * case.op.tolerance * eps_of(*groups)
+
+
+def at_least_rounding(xs: list[Any]) -> float:
+    """What a result may be off by that is zero but for rounding, relative to what is tolerated of others."""
+    return 1e-2 * min(largest([x for x in xs if hasattr(x, "dtype")]), 1.0)
+
+
+@pytest.mark.parametrize("op", TESTABLE, ids=lambda op: op.name)
+@EXAMPLES
+@given(draw=draws())
+def test_values_and_dtypes(op: Op, draw: Draw) -> None:
+    case = case_of(op, draw)
+    expected, found = both(lambda: case.subject.value(case.xs))
+    if refused(expected, found):
+        return
+    fits(found, expected, "value")
+    if op.name not in NO_VALUES:
+        same(found, expected, tolerance(case, floating(expected)), "value", scale=at_least_rounding(case.xs))
+
+
+@pytest.mark.parametrize("op", [op for op in TESTABLE if differentiable(op)], ids=lambda op: op.name)
+@EXAMPLES
+@given(draw=draws())
+def test_derivatives(op: Op, draw: Draw) -> None:
+    case = case_of(op, draw)
+    ys, found = both(lambda: case.subject.value(case.xs))
+    if refused(ys, found) or not case.differentiable or not floating(ys):
+        return
+    gs, ts = case.cotangents(ys), case.tangents()
+    rtol = 10 * tolerance(case, floating(ys), case.active)
+    for what, given_, compute in (
+        ("cotangent", gs, lambda: case.subject.vjp(case.xs, gs)),
+        ("recorded cotangent", gs, lambda: case.subject.vjp(case.xs, gs, watched=True)),
+        ("tangent", ts, lambda: case.subject.jvp(case.xs, ts)),
+    ):
+        a, b = both(compute)
+        if not refused(a, b):
+            fits(b, [np.asarray(x) if x is not None else y for x, y in zip(a, b, strict=True)], what)
+            same(b, a, rtol, what, scale=1e-2 * largest(given_))
