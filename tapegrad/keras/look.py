@@ -7,6 +7,7 @@ there each function in a dress that hands its result over in the look which is a
 from __future__ import annotations
 
 import functools
+import inspect
 import types
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +87,11 @@ def _dressed(name: str, value: Any) -> Any:
         y = value(*args, **words)
         return adopt(y) if type(y) is Tensor or isinstance(y, tuple | list) else y
 
+    signature = inspect.signature(value)
+    run.__dict__["__signature__"] = signature.replace(  # as Keras compares it with that of its own function
+        parameters=[p.replace(annotation=p.empty) for p in signature.parameters.values()],
+        return_annotation=signature.empty,
+    )
     return run
 
 

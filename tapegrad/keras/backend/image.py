@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 
 from tapegrad.keras.backend.core import convert_to_tensor
+from tapegrad.keras.backend.values import by_values
 from tapegrad.registry.space import F
 
 __all__ = ["_scale_and_translate"]
@@ -32,4 +33,5 @@ def _scale_and_translate(
 
 def install(names: dict[str, Any]) -> None:
     """Put these in the place of what Keras ships."""
+    by_values(names, ("affine_transform", "elastic_transform", "perspective_transform"))
     names.update({name: globals()[name] for name in __all__})

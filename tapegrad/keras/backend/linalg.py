@@ -114,6 +114,11 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     x = convert_to_tensor(x)
     if x.array.dtype.kind in "biu":
         x = F.astype(x, dtypes.result_type(standardize_dtype(x.dtype), "float32"))
+    rank = x.ndim if axis is None else len(axis) if isinstance(axis, list | tuple) else 1
+    if rank == 1 and isinstance(ord, str):
+        raise ValueError(f"Invalid norm order for vectors. Received: ord={ord!r}")
+    if rank == 2 and ord is not None and ord not in ("fro", "nuc", 1, -1, 2, -2, numpy.inf, -numpy.inf):
+        raise ValueError(f"Invalid norm order for matrices. Received: ord={ord!r}")
     return COMPOSITIONS["norm"](x, ord=ord, axis=tuple(axis) if isinstance(axis, list) else axis, keepdims=keepdims)
 
 

@@ -12,6 +12,7 @@ from tapegrad.keras.backend.core import cast, convert_to_tensor
 from tapegrad.keras.backend.nn_attention import *  # noqa: F403  as below
 from tapegrad.keras.backend.nn_images import *  # noqa: F403  they are part of this module to Keras
 from tapegrad.keras.backend.nn_sequences import *  # noqa: F403  as above
+from tapegrad.keras.backend.values import by_values
 from tapegrad.registry.space import F
 
 if TYPE_CHECKING:
@@ -21,10 +22,17 @@ if TYPE_CHECKING:
 # -- activations -----------------------------------------------------------------------------------------------
 def _activation(name: str, function: Any) -> Callable[..., Any]:
     def run(x: Any) -> Any:
-        return function(_float(x))
+        return _kept(function, x)
 
     run.__name__ = run.__qualname__ = name
     return run
+
+
+def _kept(function: Any, x: Any, **words: Any) -> Any:
+    """The function of x in the dtype of x: with bfloat16, numbers of Python make it float32."""
+    x = _float(x)
+    y = function(x, **words)
+    return y if y.array.dtype == x.array.dtype else F.astype(y, x.array.dtype)
 
 
 def _float(x: Any) -> Any:
@@ -48,22 +56,22 @@ tanh_shrink = _activation("tanh_shrink", tg.nn.tanhshrink)
 
 def leaky_relu(x: Any, negative_slope: float = 0.2) -> Any:
     """x where it is positive, else a part of it."""
-    return tg.nn.leaky_relu(_float(x), slope=float(negative_slope))
+    return _kept(tg.nn.leaky_relu, x, slope=float(negative_slope))
 
 
 def elu(x: Any, alpha: float = 1.0) -> Any:
     """x where it is positive, else alpha (exp(x) - 1)."""
-    return tg.nn.elu(_float(x), alpha=float(alpha))
+    return _kept(tg.nn.elu, x, alpha=float(alpha))
 
 
 def celu(x: Any, alpha: float = 1.0) -> Any:
     """x where it is positive, else alpha (exp(x / alpha) - 1)."""
-    return tg.nn.celu(_float(x), alpha=float(alpha))
+    return _kept(tg.nn.celu, x, alpha=float(alpha))
 
 
 def gelu(x: Any, approximate: bool = True) -> Any:
     """x times the probability that a normal number is below it."""
-    return tg.nn.gelu(_float(x), approximate="tanh" if approximate else "none")
+    return _kept(tg.nn.gelu, x, approximate="tanh" if approximate else "none")
 
 
 def softmax(x: Any, axis: Any = -1) -> Any:
@@ -205,4 +213,5 @@ __all__ = [
 
 def install(names: dict[str, Any]) -> None:
     """Put these in the place of what Keras ships."""
+    by_values(names, ("ctc_decode",))
     names.update({name: globals()[name] for name in __all__})

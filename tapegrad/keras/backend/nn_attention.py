@@ -38,6 +38,8 @@ def dot_product_attention(
             "`dot_product_attention` only supports 4D inputs. "
             f"Received: query.shape={q.shape}, key.shape={k.shape}, value.shape={v.shape}."
         )
+    if q.shape[2] != k.shape[2] and q.shape[2] % k.shape[2] == 0:  # several heads of queries share one of keys
+        k, v = (F.repeat(x, q.shape[2] // k.shape[2], axis=2) for x in (k, v))
     dtype = backend.result_type(*(x.dtype for x in (q, k, v)))
     wide = backend.result_type(dtype, "float32")
     # (n, heads, t, d), (n, heads, d, s)

@@ -6,11 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from keras.src import backend
-from keras.src.backend.common.backend_utils import (
-    check_conv_input_channels,
-    check_conv_transpose_input_channels,
-    compute_conv_transpose_padding_args_for_jax,
-)
+from keras.src.backend.common.backend_utils import compute_conv_transpose_padding_args_for_jax
 
 import tapegrad as tg
 from tapegrad.keras.backend.core import convert_to_tensor
@@ -38,6 +34,16 @@ def _image(x: Any, *kernels: Any) -> tuple[Any, ...]:
     given = [convert_to_tensor(v) for v in (x, *kernels)]
     dtype = backend.result_type(*(v.dtype for v in given))
     return tuple(convert_to_tensor(v, dtype) for v in given)
+
+
+def _check_channels(x: Any, layout: str, kernel: Any, axis: int) -> None:
+    """Refuse images whose channels are not those of a kernel."""
+    channels = x.shape[-1] if layout == "channels_last" else x.shape[1]
+    if channels != kernel.shape[axis]:
+        raise ValueError(
+            "The number of input channels must match the kernel's. "
+            f"Received: inputs.shape={x.shape}, kernel.shape={kernel.shape}, data_format={layout}"
+        )
 
 
 def _padding(padding: str) -> str:
@@ -85,7 +91,7 @@ def depthwise_conv(
     """Each channel with kernels of its own, (*K, C, M)."""
     layout = backend.standardize_data_format(data_format)
     x, kernel = _image(inputs, kernel)
-    check_conv_input_channels(x, kernel, layout)
+    _check_channels(x, layout, kernel, -2)
     *window, channels, multiplier = kernel.shape
     kernel = F.reshape(kernel, (*window, 1, channels * multiplier))
     return _conv(x, kernel, strides, padding, layout, dilation_rate, channels)
@@ -117,7 +123,7 @@ def conv_transpose(
     """The transpose of a convolution, with Keras's padding."""
     layout = backend.standardize_data_format(data_format)
     x, kernel = _image(inputs, kernel)
-    check_conv_transpose_input_channels(x, kernel, layout)
+    _check_channels(x, layout, kernel, -1)
     n = x.ndim - 2
     given = compute_conv_transpose_padding_args_for_jax(
         input_shape=x.shape,

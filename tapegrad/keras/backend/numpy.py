@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy
 from keras.src.backend import config, standardize_dtype
 from keras.src.backend.common import dtypes
-from keras.src.backend.common.backend_utils import standardize_axis_for_numpy
 
 from tapegrad.core.tensor import Tensor
 from tapegrad.keras.backend.arrays import array
@@ -134,7 +133,6 @@ def where(condition: Any, x1: Any = None, x2: Any = None) -> Any:
 
 # -- reductions ------------------------------------------------------------------------------------------------
 def _axes(axis: Any) -> Any:
-    axis = standardize_axis_for_numpy(axis)
     return tuple(axis) if isinstance(axis, list) else axis
 
 
@@ -177,8 +175,18 @@ def _extreme(name: str, pair: str) -> Callable[..., Any]:
     return _named(run, name)
 
 
-max = amax = _extreme("max", "maximum")  # noqa: A001  Keras's name
-min = amin = _extreme("min", "minimum")  # noqa: A001  Keras's name
+max = _extreme("max", "maximum")  # noqa: A001  Keras's name
+min = _extreme("min", "minimum")  # noqa: A001  Keras's name
+
+
+def amax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The largest element over axes."""
+    return max(x, axis, keepdims)
+
+
+def amin(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The smallest element over axes."""
+    return min(x, axis, keepdims)
 
 
 def _deviation(name: str) -> Callable[..., Any]:
@@ -236,25 +244,30 @@ def transpose(x: Any, axes: Any = None) -> Any:
 
 def expand_dims(x: Any, axis: Any) -> Any:
     """New axes of length one."""
-    x, axis = convert_to_tensor(x), standardize_axis_for_numpy(axis)
+    x, axis = convert_to_tensor(x), _axes(axis)
     if isinstance(axis, int):
         return F.expand_dims(x, axis=axis)
     return F.reshape(x, numpy.expand_dims(numpy.empty(x.shape, numpy.bool_), tuple(axis)).shape)
 
 
-def _joined(name: str, key: str) -> Callable[..., Any]:
-    def run(xs: Any, axis: Any = 0) -> Any:
-        arrays = [convert_to_tensor(x) for x in xs]
-        kinds = {x.array.dtype for x in arrays}
-        if len(kinds) > 1:
-            dtype = dtypes.result_type(*kinds)
-            arrays = [convert_to_tensor(x, dtype) for x in arrays]
-        return getattr(F, key)(arrays, axis=standardize_axis_for_numpy(axis))
-
-    return _named(run, name)
+def _alike(xs: Any) -> list[Any]:
+    """Tensors of a common dtype."""
+    arrays = [convert_to_tensor(x) for x in xs]
+    kinds = {x.array.dtype for x in arrays}
+    if len(kinds) == 1:
+        return arrays
+    dtype = dtypes.result_type(*kinds)
+    return [convert_to_tensor(x, dtype) for x in arrays]
 
 
-concatenate, stack = _joined("concatenate", "concat"), _joined("stack", "stack")
+def concatenate(xs: Any, axis: Any = 0) -> Any:
+    """Tensors one after the other along an axis."""
+    return F.concat(_alike(xs), axis=axis)
+
+
+def stack(x: Any, axis: Any = 0) -> Any:
+    """Tensors beside each other along a new axis."""
+    return F.stack(_alike(x), axis=axis)
 
 
 def _made(name: str, value: int) -> Callable[..., Any]:
