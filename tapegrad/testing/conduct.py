@@ -9,8 +9,10 @@ import numpy as np
 from tapegrad.errors import DTypeError
 from tapegrad.ops.convert import asarray
 from tapegrad.tape import GradientTape
-from tapegrad.testing.law import LawError, Unresolved, differentiable, eps_of, fits, largest, law, same, testable, wide
+from tapegrad.testing.law import LawError, Unresolved, differentiable, eps_of, fits, law, same, testable, wide
+from tapegrad.testing.properties.conduct import MATRICES
 from tapegrad.testing.subject import floating, is_floating
+from tapegrad.testing.upheld import uphold
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -155,40 +157,19 @@ def nothing_is_written(case: Case) -> None:
         raise LawError("the gradient of a persistent tape is another one the second time")
 
 
-def _fortran(x: Any) -> Any:
-    return np.asfortranarray(x)
-
-
-def _strided(x: Any) -> Any:
-    big = np.full((*x.shape[:-1], 2 * x.shape[-1]), 7, x.dtype)
-    big[..., ::2] = x
-    return big[..., ::2]
-
-
-def _backward(x: Any) -> Any:
-    back = (slice(None, None, -1),) * x.ndim
-    return x[back].copy()[back]
-
-
-LAYOUTS: dict[str, Relay] = {"Fortran order": _fortran, "every other element": _strided, "negative strides": _backward}
+LAYOUTS = {(name, lay) for row in MATRICES for _, name, lay in row}
 
 
 @law(testable)
 def layout_does_not_matter(case: Case) -> None:
     """Values and gradients are those of the same arrays in C order."""
-    name = case.draw.choice(*LAYOUTS)
-
-    def laid(x: Any) -> Any:
-        return LAYOUTS[name](x) if isinstance(x, np.ndarray) and x.ndim else x
-
-    xs = list(map(laid, case.xs))
     ys = case.subject.value(case.xs)
     rtol = 1e3 * eps_of(floating(ys), case.active)
-    same(case.subject.value(xs), ys, rtol, f"value in {name}")
+    for name, lay in LAYOUTS:
+        xs = [lay(x) if isinstance(x, np.ndarray) and x.ndim else x for x in case.xs]
+        same(case.subject.value(xs), ys, rtol, f"value in {name}")
     if case.differentiable and floating(ys):
-        gs = case.cotangents(ys)
-        found = case.subject.vjp(xs, list(map(laid, gs)))
-        same(found, case.subject.vjp(case.xs, gs), rtol, f"cotangent in {name}", scale=1e-3 * largest(gs))
+        uphold(case, "layout")
 
 
 @law(differentiable)

@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad.testing.draw import hermitian_part
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tapegrad.testing.inputs import Point
     from tapegrad.testing.systems.base import System
@@ -25,7 +25,7 @@ class Refused(Exception):
 class Settings:
     """What holds for all trials of a check: domains by leaf, how far two calls may differ, whether kinks fail."""
 
-    __slots__ = ("domains", "gain", "hermitian", "kinks", "names", "nondeterministic", "order", "usual")
+    __slots__ = ("directions", "domains", "gain", "hermitian", "kinks", "names", "nondeterministic", "order", "usual")
 
     def __init__(
         self,
@@ -36,6 +36,7 @@ class Settings:
         kinks: str = "fail",
         order: int = 2,
         hermitian: Sequence[int] = (),
+        directions: Callable[[Any], Any] | None = None,
     ) -> None:
         self.domains = list(domains)
         self.names = list(names)
@@ -43,6 +44,8 @@ class Settings:
         self.kinks = kinks
         self.order = order
         self.hermitian = frozenset(hermitian)
+        #: How far an array may be moved, where more is known of it than its domain.
+        self.directions = directions
         #: The largest output seen so far, at most 1.
         self.usual = 0.0
         #: The largest gradient seen so far, for a cotangent of 1, at most 1.
@@ -147,7 +150,9 @@ class Trial:
 
     def direction(self, *, one_hot: bool = False, relative: bool | None = None) -> list[Any]:
         """How far each active leaf moves: a tenth of itself, or of what is usual, within its domain."""
-        made = []
+        made: list[Any] = []
+        if self.settings.directions is not None:
+            return [np.asarray(self.settings.directions(x)).astype(x.dtype) for x in self.active]
         if relative is None:
             relative = self.point.seed % 3 == 1
         for i, x in zip(self.system.active, self.active, strict=True):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tapegrad.testing.trial import Trial
 
 _TRIES = 3
+_EPS = float(np.finfo(np.float64).eps)
 
 
 def numeric(t: Trial) -> Outcome:
@@ -122,8 +123,9 @@ def linear(t: Trial) -> Outcome:
         if f.size:
             worst = max(worst, float(np.abs(f - (2 * a + 1024 * b)).max()))
             scale = max(scale, float(np.abs(f).max()), 1024 * float(np.abs(b).max()))
-    rounding = 1e3 * 2.2e-16 * t.settings.gain * largest_of(both)
-    if worst <= 1e-9 * scale + rounding:
+    rounding = 1e3 * _EPS * t.settings.gain * largest_of(both)
+    coarser = eps_of(t) / _EPS  # than double precision
+    if worst <= coarser * (1e-9 * scale + rounding):
         return HOLDS
     nudged = t.pulled([g * (1 + 1e-12 * t.noise(g)) for g in both])
     shaken = max((float(np.abs(a - b).max()) for a, b in zip(nudged, found, strict=True) if a.size), default=0.0)
@@ -132,6 +134,11 @@ def linear(t: Trial) -> Outcome:
     return Failure(
         "linear", f"vjp(2 g + 1024 h) differs from 2 vjp(g) + 1024 vjp(h) by {worst / (scale or 1):.1e} of its size"
     )
+
+
+def eps_of(t: Trial) -> float:
+    """The coarsest rounding among arguments and outputs."""
+    return max((float(np.finfo(x.dtype).eps) for x in (*t.active, *t.ys) if x.dtype.kind in "fc"), default=_EPS)
 
 
 def _some(xs: list[Any]) -> str:
@@ -152,8 +159,8 @@ def forward(t: Trial) -> Outcome:
         return Failure("forward", "a tangent is not finite, and the gradient is")
     push, pull = dot(t.gs, tangents), dot(t.grads, u)
     size = size_of(t.gs, tangents) + size_of(t.grads, u)
-    rounding = 1e3 * 2.2e-16 * (largest_of(t.grads) + t.settings.gain * largest_of(t.gs)) * largest_of(u)
-    if abs(push - pull) <= 1e-9 * size + rounding:
+    rounding = 1e3 * _EPS * (largest_of(t.grads) + t.settings.gain * largest_of(t.gs)) * largest_of(u)
+    if abs(push - pull) <= eps_of(t) / _EPS * (1e-9 * size + rounding):
         return HOLDS
     verdict = _along(t, u)
     if verdict.state != OK and (kinks.bends(t, push - pull) or not t.point.tame):

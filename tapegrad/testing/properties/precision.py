@@ -75,6 +75,8 @@ def _near(t: Trial, dtype: Any, xs: list[Any], gs: list[Any], found: list[Any]) 
         largest = float(np.abs(r).max(initial=0.0))
         if not (largest < 1e3 and np.isfinite(s)) or not r.size:
             continue
+        if dtype == np.float16 and not np.isfinite(c).all():
+            continue  # numbers on the way are more than half precision can hold: 65504
         with np.errstate(all="ignore"):
             d = float(np.abs(c.astype(r.dtype) - r).max())
         if not d <= 300 * eps * (largest + 0.1 * size) + 100 * s:

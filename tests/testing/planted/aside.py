@@ -202,10 +202,17 @@ add(
     "pinball loss",
     "branch",
     lambda p, t: np.maximum(0.3 * (t - p), -0.7 * (t - p)).mean(),
-    lambda g, p, t: (g * np.where(t > p, -0.3, 0.7) / p.size, g * np.where(t > p, 0.3, -0.7) / p.size),
-    lambda g, p, t: (g * np.where(t > p, -0.3, 0.3) / p.size, g * np.where(t > p, 0.3, -0.3) / p.size),
+    lambda g, p, t: _pinball(g, p, t, 0.7),
+    lambda g, p, t: _pinball(g, p, t, 0.3),
     words={"p": ("n",), "t": ("n",)},
 )
+
+
+def _pinball(g: Any, p: Any, t: Any, above: float) -> Any:
+    c = (g * np.where(t > p, -0.3, above) / p.size).astype(p.dtype)
+    return c, -c
+
+
 add(
     "power",
     "argument",
