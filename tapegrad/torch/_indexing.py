@@ -149,6 +149,11 @@ def plain(x: Any, key: Any) -> tuple[Any, bool]:
         if not -shape[0] <= key < shape[0]:
             raise IndexError(f"index {key} is out of bounds for dimension 0 with size {shape[0]}")
         return key, True
+    if kind is tuple and len(key) <= len(shape) and all(type(k) is int for k in key):
+        for d, k in enumerate(key):
+            if not -shape[d] <= k < shape[d]:
+                raise IndexError(f"index {k} is out of bounds for dimension {d} with size {shape[d]}")
+        return key, True
     items = key if kind is tuple else (key,)
     if kind is list:
         items = tuple(key) if _is_old_tuple(key) else (key,)

@@ -139,11 +139,8 @@ def fitting(x: Any, y: Any) -> Any:
 
 def _is_shared(x: Any) -> bool:
     """Whether a write has to go to the memory that a tensor has now."""
-    try:
-        shared: bool = x._store.shared
-    except AttributeError:
-        return False
-    return shared
+    store = getattr(x, "_store", None)
+    return store is not None and store.shared
 
 
 def commit(x: Any, y: Any, before: int, *, counted: bool = True) -> None:

@@ -51,12 +51,16 @@ def owner(raw: Any) -> Any:
 
 @final
 class _Log:
-    """When a piece of memory was written to; `hard` is when its values were last overwritten, and not just given up."""
+    """When a piece of memory was written to: `earlier` times, and then at `seqs`.
 
-    __slots__ = ("hard", "seqs", "where")
+    `hard` is when its values were last overwritten, and not just given up.
+    """
+
+    __slots__ = ("earlier", "hard", "seqs", "where")
 
     def __init__(self, where: Any) -> None:
         self.where = where
+        self.earlier = 0
         self.seqs: list[int] = []
         self.hard = 0
 
@@ -80,12 +84,13 @@ def wrote(storage: Storage, raw: Any, *, counted: bool = True, number: int | Non
     log = WRITTEN.get(key)
     if log is None or log.where() is not memory:
         log = WRITTEN[key] = _Log(weakref.ref(memory, lambda _: WRITTEN.pop(key, None)))
-        log.seqs.extend([0] * (storage.version - 1))
+        log.earlier = storage.version - 1
     seqs = log.seqs
     seqs.append(seq)
     log.hard = seq
-    if len(seqs) > 4096:  # of the oldest, how many there were is all that matters
-        seqs[:2048] = [0] * 2048
+    if len(seqs) > 64:  # of the oldest, how many there were is all that matters
+        log.earlier += 32
+        del seqs[:32]
 
 
 def replaced(storage: Storage, raw: Any) -> None:
@@ -109,10 +114,11 @@ def moved(storage: Storage, raw: Any, made: Any, before: int) -> None:
     log.seqs[-1] = LAST[0] = before  # what the op itself has saved is not touched
     log.hard = hard
     if type(made) is np.ndarray:
-        memory, seqs = owner(made), log.seqs
+        memory, seqs, earlier = owner(made), log.seqs, log.earlier
         key = id(memory)
         log = WRITTEN[key] = _Log(weakref.ref(memory, lambda _: WRITTEN.pop(key, None)))
         log.seqs = list(seqs)
+        log.earlier = earlier
 
 
 #: What rules here save of these ops, and PyTorch's do not: a write to it is no error, if the values are still there.

@@ -83,8 +83,7 @@ def wrap(raw: Any, node: Any = None) -> Any:
 
 def auto_of(x: Any) -> Auto:
     """What autograd keeps with a tensor, made if there is nothing yet."""
-    try:
-        found: Auto = x._auto
-    except AttributeError:
+    found: Auto | None = getattr(x, "_auto", None)
+    if found is None:
         found = x._auto = Auto()
     return found

@@ -20,9 +20,9 @@ def check(order: list[Any]) -> None:
     if not order or LAST[0] <= order[-1].seq:
         return
     oldest = order[-1].seq
-    logs = {key: (log.seqs, log.hard) for key, log in list(WRITTEN.items()) if log.seqs and log.seqs[-1] > oldest}
+    logs = {key: (log.seqs, log.hard, log.earlier) for key, log in list(WRITTEN.items()) if log.seqs and log.seqs[-1] > oldest}
     for storage in list(REPLACED):
-        logs.update({id(raw): ([seq], 0) for raw, seq in storage.scalars if seq > oldest})
+        logs.update({id(raw): ([seq], 0, 0) for raw, seq in storage.scalars if seq > oldest})
     if not logs:
         return
     for node in order:
@@ -61,7 +61,7 @@ def _places(op: Any) -> tuple[int, ...]:
     return found
 
 
-def _look(node: Any, value: Any, logs: dict[int, tuple[list[int], int]]) -> None:
+def _look(node: Any, value: Any, logs: dict[int, tuple[list[int], int, int]]) -> None:
     if type(value) is np.ndarray:
         log = logs.get(id(owner(value)))
     else:
@@ -70,17 +70,17 @@ def _look(node: Any, value: Any, logs: dict[int, tuple[list[int], int]]) -> None
         return
     if log[1] <= node.seq and node.op.name in KEPT_HERE_ALONE and _name(node, value) in KEPT_HERE_ALONE[node.op.name]:
         return
-    _refuse(node, value, log[0])
+    _refuse(node, value, log[0], log[2])
 
 
-def _refuse(node: Any, value: Any, seqs: list[int]) -> NoReturn:
-    expected = sum(s < node.seq for s in seqs)
+def _refuse(node: Any, value: Any, seqs: list[int], earlier: int) -> NoReturn:
+    expected = earlier + sum(s < node.seq for s in seqs)
     kind = f"torch.{SCALAR_TYPES[dtype_of(value.dtype)]}Tensor {list(value.shape)}"
     made = _maker(node, value)
     source = f", which is output 0 of {made}," if made else ""
     raise RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{kind}]{source} is at version {len(seqs)}; expected version {expected} instead. It was saved by {name_of(node)}. "
+        f"[{kind}]{source} is at version {earlier + len(seqs)}; expected version {expected} instead. It was saved by {name_of(node)}. "
         "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
         "torch.autograd.set_detect_anomaly(True)."
     )
