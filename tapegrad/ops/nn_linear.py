@@ -50,6 +50,7 @@ linear.pullback(
 linear.pushforward(
     x=lambda F, t, weight: F.matmul(t, weight),
     weight=lambda F, t, x: F.matmul(x, t),
+    bias=lambda F, t, x: F.broadcast_to(t, (*x.shape[:-1], t.shape[0])),
 )
 
 
@@ -64,3 +65,44 @@ def _linear_batch(F: Any, has: Any, x: Any, weight: Any, bias: Any) -> Any:
     if has[2]:
         bias = F.reshape(bias, (bias.shape[0], *(1,) * (len(y.shape) - 2), bias.shape[1]))
     return y + bias
+
+
+# -- with weights as rows ------------------------------------------------------------------------------------
+def _drawn_rows(draw: Any) -> Any:
+    return draw.array(*draw.choice(("n", 3), (3,), (2, "n", 3))), draw.array("m", 3), draw.array("m")
+
+
+def _turned(F: Any, x: Any, weight: Any) -> Any:
+    """x @ weight^T; a product of plain matrices needs no transpose of its own."""
+    return F.matmul_adjoint(x, weight) if len(x.shape) == 2 else F.matmul(x, F.matrix_transpose(weight))
+
+
+@primitive(real=True, laws=_drawn_rows, public=False)
+def dense(xp: Any, x: Any, weight: Any, bias: Any, /) -> Any:
+    """x @ weight^T + bias, (..., n), (m, n), (m,) -> (..., m): `linear` for weights that are kept as rows, whose gradient is too.
+
+    Raises ShapeError where the shapes do not match.
+    """
+    if len(weight.shape) != 2 or bias.shape != weight.shape[:1]:
+        raise ShapeError(
+            f"dense(x, weight, bias): expected weight (m, n) and bias (m,), got {tuple(weight.shape)} and {tuple(bias.shape)}"
+        )
+    y = _turned(xp, x, weight)
+    y += bias  # the product is nobody else's
+    return y
+
+
+dense.pullback(
+    x=lambda F, g, weight: F.matmul(g, weight),
+    weight=lambda F, g, x: F.adjoint_matmul(_rows(F, g), _rows(F, x)),
+    bias=lambda F, g: F.sum_to(g, g.shape[-1:]),
+)
+dense.pushforward(
+    x=lambda F, t, weight: _turned(F, t, weight),
+    weight=lambda F, t, x: _turned(F, x, t),
+)
+
+
+@dense.batch
+def _dense_batch(F: Any, has: Any, x: Any, weight: Any, bias: Any) -> Any:
+    return _linear_batch(F, has, x, F.matrix_transpose(weight), bias)

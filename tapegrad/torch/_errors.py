@@ -29,19 +29,21 @@ def broadcast_text(a: Sequence[int], b: Sequence[int]) -> str | None:
     return None
 
 
-def _matmul_text(raws: Sequence[Any]) -> str:
+def _matmul_text(raws: Sequence[Any], rows: bool = False) -> str:
     a, b = (tuple(r.shape) for r in raws[:2])
+    if rows:
+        b = b[::-1]
     if len(a) == 1 and len(b) == 1:
         return f"inconsistent tensor size, expected tensor {list(a)} and src {list(b)} to have the same number of elements"
     if len(a) == 2 and len(b) == 1:
         return f"size mismatch, got input ({a[0]}), mat ({a[0]}x{a[1]}), vec ({b[0]})"
-    rows = 1
+    count = 1
     for n in a[:-1]:
-        rows *= n
+        count *= n
     if len(a) > 2 and len(b) > 2:
         return f"Expected size for first two dimensions of batch2 tensor to be: {[a[0], a[-1]]} but got: {[b[0], b[-2]]}."
     right = b if len(b) > 1 else (*b, 1)
-    return f"mat1 and mat2 shapes cannot be multiplied ({rows}x{a[-1]} and {right[-2]}x{right[-1]})"
+    return f"mat1 and mat2 shapes cannot be multiplied ({count}x{a[-1]} and {right[-2]}x{right[-1]})"
 
 
 def failed(op: Any, error: Exception, raws: Sequence[Any]) -> Exception:
@@ -56,8 +58,8 @@ def failed(op: Any, error: Exception, raws: Sequence[Any]) -> Exception:
         text = broadcast_text(*shapes)
         if text is not None:
             return RuntimeError(text)
-    if op.name in ("matmul", "linear") and len(shapes) >= 2 and isinstance(made, ValueError):
-        return RuntimeError(_matmul_text(raws))
+    if op.name in ("matmul", "matmul_adjoint", "dense") and len(shapes) >= 2 and isinstance(made, ValueError):
+        return RuntimeError(_matmul_text(raws, op.name != "matmul"))
     return translated(made)
 
 

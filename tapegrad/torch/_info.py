@@ -90,7 +90,7 @@ def set_warn_always(b: bool) -> None:
     """Warnings are Python's: its filters decide."""
 
 
-def compile(model: Any = None, **_: Any) -> Any:  # noqa: A001
+def compile(model: Any = None, **_: Any) -> Any:
     """Nothing is compiled: the function or module as it is, with the same results."""
     return model if model is not None else lambda f: f
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from tapegrad.core.backward import Hooked
 from tapegrad.core.node import WATCH
+from tapegrad.registry.rules import Variant
 
 _NAMES = {
     "multiply": "Mul", "subtract": "Sub", "divide": "Div", "negative": "Neg", "reciprocal": "Reciprocal", "square": "Mul",
@@ -13,11 +14,32 @@ _NAMES = {
     "reshape": "View", "permute_dims": "Permute", "matrix_transpose": "Transpose", "expand_dims": "Unsqueeze",
     "broadcast_to": "Expand", "astype": "ToCopy", "cast": "ToCopy", "put": "CopySlices", "concat": "Cat", "cumulative_sum": "Cumsum",
     "cumulative_prod": "Cumprod", "take_along_axis": "Gather", "getitem": "Index", "take": "IndexSelect", "abs": "Abs",
-    "conv": "Convolution", "linear": "Addmm", "sigmoid": "Sigmoid", "expit": "Sigmoid", "norm2": "LinalgVectorNorm",
+    "conv": "Convolution", "dense": "Addmm", "sigmoid": "Sigmoid", "expit": "Sigmoid", "norm2": "LinalgVectorNorm",
     "log_softmax": "LogSoftmax", "softmax": "Softmax", "logaddexp": "Logaddexp", "matmul_adjoint": "Mm", "adjoint_matmul": "Mm",
     "contract": "Bmm", "expm1": "Expm1", "log1p": "Log1P", "log2": "Log2", "log10": "Log10", "mul_zero": "Mul",
     "var": "Var", "ieee_sqrt": "Sqrt", "std": "Std", "where": "Where", "stack": "Stack", "max": "Max", "min": "Min",
 }  # fmt: skip
+
+
+#: Recorded forms of ops that stand for a function of PyTorch's: each the same form again, and its name.
+_TAGS: dict[Any, str] = {}
+_TAGGED: dict[tuple[Any, str], Any] = {}
+
+
+def tag(y: Any, name: str) -> Any:
+    """Let the node that made a tensor be known under PyTorch's name for what was called."""
+    node = y.node
+    if node is not None:
+        key = (node.op, name)
+        made = _TAGGED.get(key)
+        if made is None:
+            if type(node.op) is not Variant or node.op in _TAGS:
+                return y
+            op: Any = node.op
+            made = _TAGGED[key] = Variant(op.op, op.watched, op.wide, op.general)
+            _TAGS[made] = name
+        node.op = made
+    return y
 
 
 def _camel(name: str) -> str:
@@ -31,7 +53,7 @@ def name_of(node: Any) -> str:
         op = op.op
     if op is WATCH:
         return "torch::autograd::AccumulateGrad"
-    found = getattr(op, "backward_name", None)
+    found = _TAGS.get(op) or getattr(op, "backward_name", None)
     if found is not None:
         return str(found)
     name = op.name

@@ -117,16 +117,31 @@ def meet(op: Any, raws: Sequence[Any], nodes: Sequence[Any]) -> Any:
         return (condition, done[0][0], done[1][0]), (nodes[0], done[0][1], done[1][1])
     common = _standing(raws)
     kind = common.kind
+    if op.name == "subtract" and any((type(r) is bool or getattr(r, "dtype", None) == np.bool_) for r in raws):
+        _refuse_bool("subtract" if kind == "b" else "")
     if kind in "biu":
         if op.kind == "elementwise" and op.name not in _KEEPS_INTEGERS:
             common = DEFAULT[0].numpy
-        elif kind == "b" and op.name in ("subtract", "negative"):
+        elif kind == "b" and op.name == "negative":
             _refuse_bool(op.name)
+        elif kind == "b" and op.name == "square":
+            common = np.dtype(np.int64)
+    elif kind == "c" and op.name in _REAL:
+        raise _REAL[op.name](f'"{op.name}" not implemented for \'{SCALAR_TYPES[dtype_of(common)]}\'')
     pairs = [_to(r, n, common) for r, n in zip(raws, nodes, strict=True)]
     return tuple(r for r, _ in pairs), tuple(n for _, n in pairs)
 
 
+#: What there is for real numbers alone, and what PyTorch raises for others.
+_REAL = {"floor_divide": NotImplementedError, "remainder": NotImplementedError, "maximum": RuntimeError, "minimum": RuntimeError}
+
+
 def _refuse_bool(name: str) -> None:
+    if not name:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+            "`logical_not()` operator instead."
+        )
     if name == "negative":
         raise RuntimeError(
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
@@ -166,4 +181,4 @@ def _meet_arrays(op: Any, raws: Sequence[Any], nodes: Sequence[Any]) -> Any:
 
 
 #: Ops that PyTorch refuses to promote for.
-_ONE_DTYPE = frozenset(["matmul", "linear", "vecdot"])
+_ONE_DTYPE = frozenset(["matmul", "matmul_adjoint", "dense", "vecdot"])

@@ -76,10 +76,10 @@ def agree(mine: Any, theirs: Any, ours: Any, torch: Any, rtol: float = 1e-7, ato
         assert str(p.dtype) == str(q.dtype), (p.dtype, q.dtype)
         assert tuple(p.shape) == tuple(q.shape), (p.shape, q.shape)
         assert p.requires_grad == q.requires_grad, "requires_grad"
-        if q.dtype == torch.bfloat16:
-            p, q = p.float(), q.float()
         single = q.dtype in (torch.float32, torch.complex64, torch.float16, torch.bfloat16)
-        np.testing.assert_allclose(raw(p), raw(q), rtol=3e-5 if single else rtol, atol=1e-5 if single else atol)
+        half = q.dtype == torch.bfloat16
+        bounds = {"rtol": 3e-5, "atol": 1e-5} if single else {"rtol": rtol, "atol": atol}
+        np.testing.assert_allclose(raw(p.float() if half else p), raw(q.float() if half else q), **bounds)
 
 
 def compare(
@@ -103,14 +103,14 @@ def compare(
                     continue
                 if raw(g).dtype != np.float64 and raw(g).dtype != np.complex128:
                     tolerance = {"rtol": 1e-4, "atol": 1e-5}
-                np.testing.assert_allclose(
-                    raw(mine_g), raw(g), err_msg=f"gradient for {name}", **{"rtol": 1e-6, "atol": 1e-8, **tolerance}
-                )
+                wanted_to = {"rtol": 1e-6, "atol": 1e-8, **tolerance}
+                np.testing.assert_allclose(raw(mine_g), raw(g), err_msg=f"gradient for {name}", **wanted_to)
         return
     try:
         found, _ = run(ours, call, given, tracked=tracked)
     except Exception as error:
-        kinds = (type(wanted), *[k for k in (RuntimeError, ValueError, TypeError, IndexError) if isinstance(wanted, k)])
-        assert isinstance(error, kinds), f"{type(error).__name__}: {error}, expected {type(wanted).__name__}: {wanted}"
-        return
-    raise AssertionError(f"gave {found!r}, expected {type(wanted).__name__}: {wanted}")
+        raised: Any = error
+    else:
+        raise AssertionError(f"gave {found!r}, expected {type(wanted).__name__}: {wanted}")
+    kinds = (type(wanted), *[k for k in (RuntimeError, ValueError, TypeError, IndexError) if isinstance(wanted, k)])
+    assert isinstance(raised, kinds), f"{type(raised).__name__}: {raised}, expected {type(wanted).__name__}: {wanted}"

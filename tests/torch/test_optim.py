@@ -12,20 +12,29 @@ import tapegrad.torch as ours
 from tests.torch.agreement import raw
 
 OPTIMIZERS = [
-    ("SGD", [{"lr": 0.05}, {"lr": 0.05, "momentum": 0.9}, {"lr": 0.05, "momentum": 0.9, "nesterov": True}, {"lr": 0.05, "weight_decay": 0.1},
+    ("SGD",
+    [{"lr": 0.05}, {"lr": 0.05, "momentum": 0.9}, {"lr": 0.05, "momentum": 0.9, "nesterov": True}, {"lr": 0.05, "weight_decay": 0.1},
              {"lr": 0.05, "momentum": 0.5, "dampening": 0.3, "weight_decay": 0.1}, {"lr": 0.001, "maximize": True, "momentum": 0.9}]),
     ("Adam", [{}, {"lr": 0.1}, {"lr": 0.1, "amsgrad": True}, {"lr": 0.1, "weight_decay": 0.1}, {"lr": 0.01, "maximize": True},
               {"lr": 0.1, "betas": (0.5, 0.9), "eps": 1e-3}, {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True}]),
     ("AdamW", [{}, {"lr": 0.1, "weight_decay": 0.2}, {"lr": 0.1, "amsgrad": True}]),
-    ("NAdam", [{}, {"lr": 0.1, "weight_decay": 0.1}, {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True}, {"momentum_decay": 0.1}]),
-    ("RAdam", [{}, {"lr": 0.1, "weight_decay": 0.1}, {"lr": 0.1, "betas": (0.8, 0.9)}, {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True}]),
+    ("NAdam",
+    [{}, {"lr": 0.1, "weight_decay": 0.1}, {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True}, {"momentum_decay": 0.1}]),
+    ("RAdam",
+    [{}, {"lr": 0.1, "weight_decay": 0.1}, {"lr": 0.1, "betas": (0.8, 0.9)},
+    {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True}]),
     ("Adamax", [{}, {"lr": 0.1, "weight_decay": 0.1}, {"maximize": True}]),
-    ("RMSprop", [{}, {"lr": 0.05, "centered": True}, {"lr": 0.05, "momentum": 0.9}, {"lr": 0.05, "alpha": 0.5, "weight_decay": 0.1, "centered": True, "momentum": 0.5}]),
-    ("Adagrad", [{}, {"lr": 0.5, "lr_decay": 0.1}, {"lr": 0.5, "weight_decay": 0.1, "initial_accumulator_value": 0.5}, {"maximize": True}]),
+    ("RMSprop",
+    [{}, {"lr": 0.05, "centered": True}, {"lr": 0.05, "momentum": 0.9},
+    {"lr": 0.05, "alpha": 0.5, "weight_decay": 0.1, "centered": True, "momentum": 0.5}]),
+    ("Adagrad",
+    [{}, {"lr": 0.5, "lr_decay": 0.1}, {"lr": 0.5, "weight_decay": 0.1, "initial_accumulator_value": 0.5}, {"maximize": True}]),
     ("Adadelta", [{}, {"lr": 0.5, "rho": 0.5}, {"weight_decay": 0.1}]),
     ("Rprop", [{}, {"lr": 0.1, "etas": (0.3, 1.5)}, {"lr": 0.1, "step_sizes": (1e-2, 0.2)}]),
     ("ASGD", [{}, {"lr": 0.1, "lambd": 0.1, "t0": 3}, {"weight_decay": 0.1}]),
-    ("LBFGS", [{}, {"lr": 0.1}, {"line_search_fn": "strong_wolfe"}, {"max_iter": 4, "history_size": 2}, {"max_iter": 30, "line_search_fn": "strong_wolfe", "history_size": 3}]),
+    ("LBFGS",
+    [{}, {"lr": 0.1}, {"line_search_fn": "strong_wolfe"}, {"max_iter": 4, "history_size": 2},
+    {"max_iter": 30, "line_search_fn": "strong_wolfe", "history_size": 3}]),
 ]  # fmt: skip
 ALL = [(name, options) for name, cases in OPTIMIZERS for options in cases]
 
@@ -94,7 +103,7 @@ def test_trajectories_as_pytorch(name: str, options: dict[str, Any], kind: Any) 
 @pytest.mark.parametrize(("name", "options"), ALL)
 def test_a_loaded_state_goes_on_as_before(name: str, options: dict[str, Any]) -> None:
     opt, params, _ = descend(ours, name, options, np.float64, 3)
-    twins, loss = problem(ours, np.float64)
+    twins, _loss = problem(ours, np.float64)
     with ours.no_grad():
         for p, q in zip(twins, params, strict=True):
             p.copy_(q)
@@ -157,12 +166,16 @@ def test_hooks_and_closures() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "o.SGD([], lr=0.1)", "o.SGD(w, lr=0.1)", "o.SGD([w * 2], lr=0.1)", "o.SGD([1.0], lr=0.1)", "o.SGD([w], lr=-1)", "o.Adam([w], betas=(1.0, 0.9))",
-        "o.Adam([w], eps=-1)", "o.SGD([w], nesterov=True)", "o.RMSprop([w], alpha=-1)", "o.SGD({w}, lr=0.1) if False else o.SGD([{'params': {w}}], lr=0.1)",
+        "o.SGD([], lr=0.1)", "o.SGD(w, lr=0.1)", "o.SGD([w * 2], lr=0.1)", "o.SGD([1.0], lr=0.1)", "o.SGD([w], lr=-1)",
+        "o.Adam([w], betas=(1.0, 0.9))",
+        "o.Adam([w], eps=-1)", "o.SGD([w], nesterov=True)", "o.RMSprop([w], alpha=-1)",
+        "o.SGD({w}, lr=0.1) if False else o.SGD([{'params': {w}}], lr=0.1)",
         "o.SGD([{'params': [w]}, {'params': [w]}], lr=0.1)", "o.Adadelta([w], rho=2)", "o.Rprop([w], etas=(2, 3))",
         "o.Adam([w]).load_state_dict({'state': {}, 'param_groups': []})", "o.SGD([w], lr=0.1).add_param_group([1])",
-        "o.lr_scheduler.StepLR(3, 1)", "o.lr_scheduler.OneCycleLR(o.SGD([w], lr=0.1), 0.1)", "o.lr_scheduler.LambdaLR(o.SGD([w], lr=0.1), 3)",
-        "o.lr_scheduler.ReduceLROnPlateau(o.SGD([w], lr=0.1), factor=2)", "o.lr_scheduler.CosineAnnealingWarmRestarts(o.SGD([w], lr=0.1), 0)",
+        "o.lr_scheduler.StepLR(3, 1)", "o.lr_scheduler.OneCycleLR(o.SGD([w], lr=0.1), 0.1)",
+        "o.lr_scheduler.LambdaLR(o.SGD([w], lr=0.1), 3)",
+        "o.lr_scheduler.ReduceLROnPlateau(o.SGD([w], lr=0.1), factor=2)",
+        "o.lr_scheduler.CosineAnnealingWarmRestarts(o.SGD([w], lr=0.1), 0)",
     ],
 )  # fmt: skip
 def test_errors_as_pytorch(text: str) -> None:
@@ -179,12 +192,17 @@ def test_errors_as_pytorch(text: str) -> None:
 
 
 SCHEDULES = [
-    "s.StepLR(o, 3, 0.5)", "s.MultiStepLR(o, [2, 5, 5], 0.5)", "s.ExponentialLR(o, 0.9)", "s.CosineAnnealingLR(o, 5, 0.01)", "s.CosineAnnealingLR(o, 7)",
+    "s.StepLR(o, 3, 0.5)", "s.MultiStepLR(o, [2, 5, 5], 0.5)", "s.ExponentialLR(o, 0.9)", "s.CosineAnnealingLR(o, 5, 0.01)",
+    "s.CosineAnnealingLR(o, 7)",
     "s.CosineAnnealingWarmRestarts(o, 3)", "s.CosineAnnealingWarmRestarts(o, 2, 2, 0.01)", "s.LambdaLR(o, lambda e: 0.9**e)",
-    "s.LambdaLR(o, [lambda e: 1 / (1 + e), lambda e: e])", "s.MultiplicativeLR(o, lambda e: 0.8)", "s.LinearLR(o)", "s.LinearLR(o, 0.5, 0.1, 4)",
-    "s.ConstantLR(o, 0.5, 3)", "s.PolynomialLR(o, 6, 2.0)", "s.OneCycleLR(o, 0.5, total_steps=12)", "s.OneCycleLR(o, [0.5, 1.0], epochs=3, steps_per_epoch=5)",
-    "s.OneCycleLR(o, 0.5, 15, three_phase=True, anneal_strategy='linear')", "s.CyclicLR(o, 0.01, 0.1, 3)", "s.CyclicLR(o, 0.01, 0.1, 2, 4, mode='triangular2')",
-    "s.CyclicLR(o, 0.01, 0.1, 3, mode='exp_range', gamma=0.9)", "s.CyclicLR(o, 0.01, 0.1, 3, scale_fn=lambda x: 0.5, scale_mode='iterations')",
+    "s.LambdaLR(o, [lambda e: 1 / (1 + e), lambda e: e])", "s.MultiplicativeLR(o, lambda e: 0.8)", "s.LinearLR(o)",
+    "s.LinearLR(o, 0.5, 0.1, 4)",
+    "s.ConstantLR(o, 0.5, 3)", "s.PolynomialLR(o, 6, 2.0)", "s.OneCycleLR(o, 0.5, total_steps=12)",
+    "s.OneCycleLR(o, [0.5, 1.0], epochs=3, steps_per_epoch=5)",
+    "s.OneCycleLR(o, 0.5, 15, three_phase=True, anneal_strategy='linear')", "s.CyclicLR(o, 0.01, 0.1, 3)",
+    "s.CyclicLR(o, 0.01, 0.1, 2, 4, mode='triangular2')",
+    "s.CyclicLR(o, 0.01, 0.1, 3, mode='exp_range', gamma=0.9)",
+    "s.CyclicLR(o, 0.01, 0.1, 3, scale_fn=lambda x: 0.5, scale_mode='iterations')",
     "s.SequentialLR(o, [s.ConstantLR(o, 0.1, 2), s.ExponentialLR(o, 0.9)], [3])",
     "s.SequentialLR(o, [s.LinearLR(o, 0.1, 1.0, 4), s.CosineAnnealingLR(o, 6), s.StepLR(o, 2)], [4, 9])",
     "s.ChainedScheduler([s.ConstantLR(o, 0.1, 2), s.ExponentialLR(o, 0.9)])",
@@ -219,7 +237,8 @@ def test_schedules_as_pytorch(text: str) -> None:
     for a, b in zip(mine, theirs, strict=True):
         for (lr, m, betas), (other, n, others) in zip(a, b, strict=True):
             assert math.isclose(lr, other, rel_tol=1e-12, abs_tol=1e-15)
-            assert (m is None) == (n is None) and (m is None or math.isclose(m, n, rel_tol=1e-12))
+            assert (m is None) == (n is None)
+            assert (m is None or math.isclose(m, n, rel_tol=1e-12))
             assert betas is None or np.allclose(betas, others)
     theirs_state = {k for k in their_schedule.state_dict() if k not in ("_get_lr_called_within_step", "_is_initial")}
     assert theirs_state - set(my_schedule.state_dict()) <= {"_anneal_func_type"}

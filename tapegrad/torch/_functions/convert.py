@@ -90,7 +90,7 @@ METHODS["char"] = _as("int8", "The values as torch.int8.")
 
 
 @method
-def type(self: Any, dtype: Any = None, non_blocking: bool = False, **_: Any) -> Any:  # noqa: A001
+def type(self: Any, dtype: Any = None, non_blocking: bool = False, **_: Any) -> Any:
     """The legacy name of the dtype; or the values in a dtype, given as such, as a legacy name or class."""
     if dtype is None:
         return f"torch.{_LEGACY_NAME.get(self.dtype._name, 'Tensor')}"

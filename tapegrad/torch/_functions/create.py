@@ -183,7 +183,7 @@ def arange(
 
 
 @function
-def range(start: Any = 0, end: Any = None, step: Any = 1, **words: Any) -> Any:  # noqa: A001
+def range(start: Any = 0, end: Any = None, step: Any = 1, **words: Any) -> Any:
     """The older `arange`, with its end."""
     import warnings
 

@@ -23,7 +23,10 @@ from tapegrad.torch._dtypes import dtype as _dtype
 from tapegrad.torch._tensor import STYLE
 
 #: The ops that are computed in the shorter dtype.
-_SHORTER = ("matmul", "linear", "contract", "inner", "tensordot", "outer", "conv", "conv_transpose", "einsum_of", "vecdot")
+_SHORTER = (
+    "matmul", "dense", "matmul_adjoint", "linear", "contract", "inner", "tensordot", "outer", "conv", "conv_transpose", "einsum_of",
+    "vecdot",
+)  # fmt: skip
 _DOUBLE = np.dtype(np.float64)
 _DEVICES = ("cpu", "cuda", "xpu", "mps", "hpu", "mtia", "xla", "ipu")
 

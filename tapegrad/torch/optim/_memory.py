@@ -64,9 +64,63 @@ def copied(g: Any) -> Any:
     return wrap(np.array(g) if isinstance(g, np.ndarray | np.generic) else g)
 
 
-def root(a: Any) -> Any:
-    """The square root of each element."""
-    return np.sqrt(a) if isinstance(a, np.ndarray | np.generic) else a**0.5
+# -- arithmetic into memory that is there already --------------------------------------------------------------
+def scratch_of(owner: Any, a: Any) -> Any:
+    """Memory like an array's, which the optimizer keeps: new memory for each step costs several times the arithmetic.
+
+    None for small arrays, and where arrays can't change.
+    """
+    if type(a) is not np.ndarray or a.size < 4096:
+        return None
+    kept_ = owner.__dict__.setdefault("_scratch", {})
+    key = (a.shape, a.dtype)
+    found = kept_.get(key)
+    if found is None:
+        found = kept_[key] = np.empty_like(a)
+    return found
+
+
+_AXPY: dict[Any, Any] = {}
+
+
+def descended(owner: Any, p: Any, rate: float, g: Any) -> Any:
+    """p - rate g; for large arrays in one pass, by the library that SciPy brings."""
+    if type(p) is np.ndarray and p.size >= 1 << 14 and p.flags.c_contiguous and g.flags.c_contiguous and p.dtype == g.dtype:
+        axpy = _AXPY.get(p.dtype) or _find_axpy(p.dtype)
+        if axpy is not None:
+            axpy(g.reshape(-1), p.reshape(-1), a=-rate)
+            return p
+    p -= times(g, rate, scratch_of(owner, p))
+    return p
+
+
+def _find_axpy(dtype: Any) -> Any:
+    from scipy.linalg import blas
+
+    _AXPY[np.dtype(np.float32)], _AXPY[np.dtype(np.float64)] = blas.saxpy, blas.daxpy
+    return _AXPY.get(dtype)
+
+
+def minus(a: Any, b: Any, out: Any) -> Any:
+    """a - b, in `out` if there is one."""
+    return a - b if out is None else np.subtract(a, b, out)
+
+
+def times(a: Any, b: Any, out: Any) -> Any:
+    """a b, in `out` if there is one."""
+    return a * b if out is None else np.multiply(a, b, out)
+
+
+def over(a: Any, b: Any, out: Any) -> Any:
+    """a / b, in `out` if there is one."""
+    return a / b if out is None else np.divide(a, b, out)
+
+
+def root(a: Any, out: Any = None) -> Any:
+    """The square root of each element, in `out` if there is one."""
+    if isinstance(a, np.ndarray | np.generic):
+        return np.sqrt(a, out) if out is not None else np.sqrt(a)
+    return a**0.5
 
 
 def larger(a: Any, b: Any) -> Any:

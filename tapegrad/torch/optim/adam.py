@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.torch.optim._memory import kept, larger, opened, root, scalar
+from tapegrad.torch.optim._memory import kept, larger, minus, opened, over, root, scalar, scratch_of, times
 from tapegrad.torch.optim._stepper import Stepper, counted, moments, rate
 from tapegrad.torch.optim.optimizer import checked
 
@@ -20,13 +20,17 @@ def _checked(lr: Any, betas: Any, eps: float, weight_decay: float, momentum_deca
     )
 
 
-def _averaged(state: dict[str, Any], g: Any, beta1: float, beta2: float) -> tuple[Any, Any]:
-    """The running means of g and of g**2, after one more."""
+def _averaged(state: dict[str, Any], g: Any, beta1: float, beta2: float, out: Any = None) -> tuple[Any, Any]:
+    """The running means of g and of g**2, after one more; `out` is room for what comes between."""
     mean, square = state["exp_avg"], state["exp_avg_sq"]
     m, v = opened(mean), opened(square)
-    m += (1 - beta1) * (g - m)
+    d = minus(g, m, out)
+    d *= 1 - beta1
+    m += d
     v *= beta2
-    v += (1 - beta2) * g * g
+    d = times(g, g, out)
+    d *= 1 - beta2
+    v += d
     kept(mean, m)
     kept(square, v)
     return m, v
@@ -97,15 +101,16 @@ class Adam(_Moments):
         step = counted(state)
         if shrink is not None:
             p *= shrink
-        m, v = _averaged(state, g, beta1, beta2)
+        out = scratch_of(self, p)
+        m, v = _averaged(state, g, beta1, beta2, out)
         if amsgrad:
             most = state["max_exp_avg_sq"]
             v = larger(opened(most), v)
             kept(most, v)
-        u = root(v)
+        u = root(v, out)
         u /= (1 - beta2**step) ** 0.5
         u += eps
-        u = m / u
+        u = over(m, u, out)
         u *= lr / (1 - beta1**step)
         p -= u
         return p

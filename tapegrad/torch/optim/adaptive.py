@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.torch.optim._memory import add_to_rows, kept, opened, root, rows, scalar, zeros
+from tapegrad.torch.optim._memory import add_to_rows, kept, opened, over, root, rows, scalar, scratch_of, times, zeros
 from tapegrad.torch.optim._stepper import Stepper, counted, moments, rate
 from tapegrad.torch.optim.optimizer import Optimizer, checked
 
@@ -62,23 +62,26 @@ class RMSprop(Stepper):
         counted(state)
         v = opened(state["square_avg"])
         v *= alpha
-        v += (1 - alpha) * g * g
+        out = scratch_of(self, p)
+        d = times(g, g, out)
+        d *= 1 - alpha
+        v += d
         kept(state["square_avg"], v)
         if options["centered"]:
             m = opened(state["grad_avg"])
             m += (1 - alpha) * (g - m)
             kept(state["grad_avg"], m)
             v = v - m * m
-        u = root(v)
+        u = root(v, out)
         u += options["eps"]
-        u = g / u
+        u = over(g, u, out)
         if momentum > 0:
             b = opened(state["momentum_buffer"])
             b *= momentum
             b += u
             kept(state["momentum_buffer"], b)
             u = b
-        p -= lr * u
+        p -= times(u, lr, out)
         return p
 
 

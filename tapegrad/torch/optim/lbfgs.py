@@ -232,7 +232,6 @@ def _strong_wolfe(
     along: Evaluate, t: float, d: Any, f: float, g: Any, slope: float, small: float, most: int = 25
 ) -> tuple[float, Any, float, int]:
     """A step length of sufficient decrease and small slope; with loss, gradient there, and how many evaluations."""
-    c1, c2 = 1e-4, 0.9
     start = _Point(0.0, f, g.copy(), slope)
 
     def at(step: float) -> _Point:
@@ -240,53 +239,54 @@ def _strong_wolfe(
         return _Point(step, found, grad, float(grad @ d))
 
     point, before = at(t), start
-    calls, turns = 1, 0
-    found = False
-    pair: list[_Point] = []
+    turns = 0
+    pair = [start, point]
     while turns < most:
-        if point.f > f + c1 * point.t * slope or (turns > 1 and point.f >= before.f):
+        if point.f > f + _C1 * point.t * slope or (turns > 1 and point.f >= before.f):
             pair = [before, point]
             break
-        if abs(point.slope) <= -c2 * slope:
-            pair, found = [point], True
-            break
+        if abs(point.slope) <= -_C2 * slope:
+            return point.f, point.g, point.t, turns + 1
         if point.slope >= 0:
             pair = [before, point]
             break
         step = _cubic_minimum(before, point, point.t + 0.01 * (point.t - before.t), point.t * 10)
         before, point = point, at(step)
-        calls += 1
         turns += 1
-    if turns == most:
         pair = [start, point]
-    width = float(np.abs(d).max())
-    stuck = False
-    low, high = (0, 1) if pair[0].f <= pair[-1].f else (1, 0)
-    while not found and turns < most:
+    best, turns = _zoomed(at, pair, start, float(np.abs(d).max()), small, turns, most)
+    return best.f, best.g, best.t, turns + 1
+
+
+_C1, _C2 = 1e-4, 0.9
+
+
+def _zoomed(
+    at: Callable[[float], _Point], pair: list[_Point], start: _Point, width: float, small: float, turns: int, most: int
+) -> tuple[_Point, int]:
+    """The best point of an interval that is made smaller until it holds one of both conditions."""
+    stuck = done = False
+    low, high = (0, 1) if pair[0].f <= pair[1].f else (1, 0)
+    while not done and turns < most:
         near, far = min(pair[0].t, pair[1].t), max(pair[0].t, pair[1].t)
         if (far - near) * width < small:
             break
         step = _cubic_minimum(pair[0], pair[1])
         margin = 0.1 * (far - near)
-        if min(far - step, step - near) < margin:  # too close to an end: twice is no progress
-            if stuck or step >= far or step <= near:
-                step = far - margin if abs(step - far) < abs(step - near) else near + margin
-                stuck = False
-            else:
-                stuck = True
-        else:
-            stuck = False
+        close = min(far - step, step - near) < margin  # to an end: twice is no progress
+        if close and (stuck or step >= far or step <= near):
+            step = far - margin if abs(step - far) < abs(step - near) else near + margin
+            close = False
+        stuck = close
         point = at(step)
-        calls += 1
         turns += 1
-        if point.f > f + c1 * point.t * slope or point.f >= pair[low].f:
+        if point.f > start.f + _C1 * point.t * start.slope or point.f >= pair[low].f:
             pair[high] = point
             low, high = (0, 1) if pair[0].f <= pair[1].f else (1, 0)
-        else:
-            if abs(point.slope) <= -c2 * slope:
-                found = True
-            elif point.slope * (pair[high].t - pair[low].t) >= 0:
-                pair[high] = pair[low]
-            pair[low] = point
-    best = pair[low]
-    return best.f, best.g, best.t, calls
+            continue
+        if abs(point.slope) <= -_C2 * start.slope:
+            done = True
+        elif point.slope * (pair[high].t - pair[low].t) >= 0:
+            pair[high] = pair[low]
+        pair[low] = point
+    return pair[low], turns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.torch.optim._memory import add_rows, copied, kept, opened, scalar, zeros
+from tapegrad.torch.optim._memory import add_rows, copied, descended, kept, opened, scalar, zeros
 from tapegrad.torch.optim._stepper import Stepper, counted, rate
 from tapegrad.torch.optim.optimizer import checked
 
@@ -69,8 +69,7 @@ class SGD(Stepper):
                 m += g if fresh == 1 else fresh * g
                 kept(buffer, m)
             g = g + momentum * m if nesterov else m
-        p -= lr * g
-        return p
+        return descended(self, p, lr, g)
 
     def _update_rows(self, options: Any, p: Any, grad: Any, state: dict[str, Any]) -> Any:
         if options[1]:

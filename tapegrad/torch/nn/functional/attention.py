@@ -85,10 +85,8 @@ def multi_head_attention_forward(
     head = e // num_heads
     if head * num_heads != e:
         raise AssertionError(f"embed_dim {e} not divisible by num_heads {num_heads}")
-    if use_separate_proj_weight:
-        weights = (q_proj_weight, k_proj_weight, v_proj_weight)
-    else:
-        weights = in_proj_weight.chunk(3)
+    apart = (q_proj_weight, k_proj_weight, v_proj_weight)
+    weights = apart if use_separate_proj_weight else in_proj_weight.chunk(3)
     biases = (None,) * 3 if in_proj_bias is None else in_proj_bias.chunk(3)
     q, k, v = (linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True))
     more = 0
@@ -128,7 +126,7 @@ def multi_head_attention_forward(
 
 def _mask(attn_mask: Any, padding: Any, shape: Any, kind: Any, more: int, is_causal: bool, keys: int) -> Any:
     """Both masks as one bias, (N or 1, H or 1, L or 1, S)."""
-    n, h, length = shape
+    n, h, _ = shape
     if is_causal and attn_mask is None:
         raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
     bias = _as_bias(attn_mask, kind)

@@ -14,14 +14,16 @@ from tapegrad.torch._tensor import wrap
 
 __all__ = ["bilinear", "cosine_similarity", "embedding", "embedding_bag", "linear", "one_hot", "pairwise_distance", "pdist"]
 
-_linear, _matmul, _matrix_transpose = S.linear, S.matmul, S.matrix_transpose
+_dense, _matmul, _matmul_adjoint = S.dense, S.matmul, S.matmul_adjoint
 
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """x @ weight.T + bias."""
-    if len(weight.array.shape) == 2:
-        turned = _matrix_transpose(weight)
-        return _matmul(input, turned) if bias is None else _linear(input, turned, bias)
+    if len(weight.array.shape) == 2 and weight.array.dtype.kind != "c":
+        if bias is not None:
+            return _dense(input, weight, bias)
+        if len(input.array.shape) == 2:
+            return _matmul_adjoint(input, weight)
     y = _matmul(input, weight if len(weight.array.shape) == 1 else transpose(weight, -1, -2))
     return y if bias is None else S.add(y, bias)
 

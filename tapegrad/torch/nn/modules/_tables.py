@@ -33,7 +33,7 @@ def made(signature: str, forward: str, shown: str, doc: str, *, takes: str = "in
         f"        return f{text!r}",
     ]
     space: dict[str, Any] = {"Base": base, "F": F, "tail": tail}
-    exec("\n".join(lines), space)  # noqa: S102
+    exec("\n".join(lines), space)
     found = space[name]
     found.__module__ = __name__
     return found

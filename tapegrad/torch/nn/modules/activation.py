@@ -19,7 +19,9 @@ _ROWS = {
     "Mish(inplace=False)": ("mish(input, inplace)", "{alone}"),
     "Hardsigmoid(inplace=False)": ("hardsigmoid(input, inplace)", ""),
     "Hardswish(inplace=False)": ("hardswish(input, inplace)", ""),
-    "Threshold(threshold, value, inplace=False)": ("threshold(input, threshold, value, inplace)", "threshold={threshold}, value={value}{more}"),
+    "Threshold(threshold, value, inplace=False)": (
+        "threshold(input, threshold, value, inplace)", "threshold={threshold}, value={value}{more}"
+    ),
     "RReLU(lower=0.125, upper=0.3333333333333333, inplace=False)": (
         "rrelu(input, lower, upper, self.training, inplace)", "lower={lower}, upper={upper}{more}"
     ),

@@ -11,7 +11,7 @@ from tapegrad.torch.nn.modules._lazy import Lazy
 from tapegrad.torch.nn.modules.module import Module
 from tapegrad.torch.nn.parameter import Parameter, UninitializedParameter, materialize
 
-__all__ = [f"{lazy}Conv{t}{n}d" for lazy in ("", "Lazy") for t in ("", "Transpose") for n in (1, 2, 3)]  # noqa: PLE0604
+__all__ = [f"{lazy}Conv{t}{n}d" for lazy in ("", "Lazy") for t in ("", "Transpose") for n in (1, 2, 3)]
 
 
 def repeated(v: Any, n: int) -> tuple[Any, ...]:

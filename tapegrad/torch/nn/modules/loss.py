@@ -87,7 +87,7 @@ def _made(name: str, options: str, takes: str, function: str, more: str) -> Any:
         "Loss": _Loss,
         "function": getattr(F, function),
     }
-    exec("\n".join(lines), space)  # noqa: S102
+    exec("\n".join(lines), space)
     found = space[name]
     found.__module__ = __name__
     return found

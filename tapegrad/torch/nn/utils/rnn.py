@@ -76,10 +76,7 @@ def invert_permutation(permutation: Any) -> Any:
 
 def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True) -> Any:
     """Padded sequences, (T, N, ...), packed; they are sorted by length unless they have to be so already."""
-    if not isinstance(lengths, Tensor):
-        lengths = np.asarray(lengths, np.int64)
-    else:
-        lengths = np.asarray(lengths.array).astype(np.int64)
+    lengths = np.asarray(lengths.array if isinstance(lengths, Tensor) else lengths).astype(np.int64)
     order = None
     if not enforce_sorted:
         places = np.argsort(-lengths, kind="stable")
