@@ -6,7 +6,7 @@ under any tape.  What is not here raises an AttributeError that says so.
 
 from typing import Any as _Any
 
-from tapegrad.torch import _functions, _info, _members, autograd
+from tapegrad.torch import _functions, _info, _members, _tagged, autograd
 from tapegrad.torch._construct import as_tensor, from_numpy, tensor
 from tapegrad.torch._devices import device
 from tapegrad.torch._dtypes import NAMES as _DTYPES
@@ -52,4 +52,6 @@ def __getattr__(name: str) -> _Any:
 
 
 globals().update(_functions.install())
+_tagged.name_all(globals())
+_tagged.name_all(Tensor)
 globals().update({name: getattr(_info, name) for name in _info.NAMES})

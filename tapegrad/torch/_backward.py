@@ -25,10 +25,6 @@ from tapegrad.torch._versions import check
 
 #: Held while a gradient is added to a leaf's: several threads may do so.
 _ACCUMULATING = threading.Lock()
-_UNUSED = (
-    "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired "
-    "behavior."
-)
 
 
 # -- what is let go of -------------------------------------------------------------------------------
@@ -342,10 +338,13 @@ def _results(
 ) -> tuple[Any, ...]:
     results = []
     once: dict[Any, Any] = {}
-    for x, node in zip(xs, sources, strict=True):
+    for i, (x, node) in enumerate(zip(xs, sources, strict=True)):
         if node not in found:
             if not allow_unused:
-                raise RuntimeError(_UNUSED)
+                raise RuntimeError(
+                    f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if this "
+                    "is the desired behavior."
+                )
             results.append(STYLE.zeros_like(x) if materialize_grads else None)
             continue
         if node not in once:

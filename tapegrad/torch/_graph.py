@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from typing import Any
 
@@ -184,8 +185,14 @@ def node_view(node: CoreNode) -> Any:
         return special(node)
     found = _SEEN.get(id(node))
     if found is None or found._node is not node:
-        found = _SEEN[id(node)] = Node(node)
+        found = _SEEN[id(node)] = _class_of(name_of(node))(node)
     return found
+
+
+@functools.cache
+def _class_of(name: str) -> type[Node]:
+    """The class of nodes of one name, for that is what scripts print."""
+    return type(name, (Node,), {})
 
 
 def grad_fn(x: Any) -> Any:

@@ -13,7 +13,7 @@ from tapegrad.kernels.batched import Batched
 from tapegrad.torch import _graph, _indexing, _inplace, _shapes, _watching
 from tapegrad.torch._construct import track
 from tapegrad.torch._devices import CPU
-from tapegrad.torch._dtypes import numpy_of
+from tapegrad.torch._dtypes import SCALAR_TYPES, numpy_of
 from tapegrad.torch._exposed import handed_out
 from tapegrad.torch._modes import INFERENCE
 from tapegrad.torch._recorder import IMPLICIT, is_leaf_node, own
@@ -244,6 +244,10 @@ def _get_grad(self: Any) -> Any:
     return found
 
 
+def _lower(x: Any) -> str:
+    return SCALAR_TYPES[x.dtype].lower()
+
+
 def _set_grad(self: Any, value: Any) -> None:
     if value is None:
         auto = getattr(self, "_auto", None)
@@ -254,14 +258,15 @@ def _set_grad(self: Any, value: Any) -> None:
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
     if value is self:
         raise RuntimeError("can't assign Variable as its own grad")
-    if value.array.shape != self.array.shape:
-        raise RuntimeError(
-            f"assigned grad has data of a different size: expected {list(self.array.shape)}, got {list(value.array.shape)}"
-        )
     if value.array.dtype != self.array.dtype:
         raise RuntimeError(
-            f"assigned grad has data of a different type: attempting to assign a gradient with dtype '{value.dtype}' to a tensor "
-            f"with grad_dtype '{self.dtype}'"
+            f"attempting to assign a gradient with dtype '{_lower(value)}' to a tensor with grad_dtype "
+            f"'{SCALAR_TYPES[self.dtype]}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)."
+        )
+    if value.array.shape != self.array.shape:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(value.array.shape)}' to a tensor of size '{list(self.array.shape)}'. "
+            "Please ensure that the gradient and the tensor are the same size"
         )
     auto_of(self).grad = value
 

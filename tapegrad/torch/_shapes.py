@@ -100,19 +100,29 @@ def permute(x: Any, *dims: Any) -> Any:
         raise RuntimeError("permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
                            f"ordering of dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(given)}"
                            if len(given) != n else "permute(): duplicate dims are not allowed.")  # fmt: skip
+    return _permuted(x, order, None)
+
+
+def _permuted(x: Any, order: tuple[int, ...], name: str | None) -> Any:
     inverse = tuple(int(i) for i in np.argsort(order))
-    return take(x, lambda t: STYLE.permute_dims(t, order), lambda _, new: STYLE.permute_dims(new, inverse))
+    return take(
+        x, lambda t: STYLE.permute_dims(t, order), lambda _, new: STYLE.permute_dims(new, inverse), name=name
+    )
 
 
 def transpose(x: Any, dim0: int, dim1: int) -> Any:
     """Two axes exchanged."""
+    return _exchanged(x, dim0, dim1, "TransposeBackward0")
+
+
+def _exchanged(x: Any, dim0: int, dim1: int, name: str) -> Any:
     n = len(x.array.shape)
     a, b = dimension(dim0, n), dimension(dim1, n)
     if not n:
         return take(x, _reshaper(()), _unshape)
     order = list(range(n))
     order[a], order[b] = b, a
-    return permute(x, order)
+    return _permuted(x, tuple(order), name)
 
 
 def t(x: Any) -> Any:
@@ -120,7 +130,7 @@ def t(x: Any) -> Any:
     n = len(x.array.shape)
     if n > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {n}D")
-    return transpose(x, 0, n - 1) if n else take(x, _reshaper(()), _unshape)
+    return _exchanged(x, 0, n - 1, "TBackward0") if n else take(x, _reshaper(()), _unshape)
 
 
 def movedim(x: Any, source: Any, destination: Any) -> Any:
@@ -138,7 +148,7 @@ def unsqueeze(x: Any, dim: int) -> Any:
     """An axis of length 1 put in."""
     shape = x.array.shape
     d = dimension(dim, len(shape) + 1)
-    return take(x, _reshaper((*shape[:d], 1, *shape[d:])), _unshape)
+    return take(x, _reshaper((*shape[:d], 1, *shape[d:])), _unshape, name="UnsqueezeBackward0")
 
 
 def squeeze(x: Any, dim: Any = None) -> Any:
@@ -149,7 +159,7 @@ def squeeze(x: Any, dim: Any = None) -> Any:
     else:
         dims = {dimension(d, len(shape)) for d in (dim if isinstance(dim, Sequence) else [dim])}
         kept = tuple(n for i, n in enumerate(shape) if n != 1 or i not in dims)
-    return take(x, _reshaper(kept), _unshape)
+    return take(x, _reshaper(kept), _unshape, name="SqueezeBackward0" if dim is None else "SqueezeBackward1")
 
 
 def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
@@ -252,7 +262,7 @@ def narrow(x: Any, dim: int, start: Any, length: int) -> Any:
 
 
 def _pieces(x: Any, d: int, parts: list[Any], name: str) -> tuple[Any, ...]:
-    return tuple(take(x, _slicer(d, p), _put_slice(d, p), several=name) for p in parts)
+    return tuple(take(x, _slicer(d, p), _put_slice(d, p), several=name, name=name) for p in parts)
 
 
 def unbind(x: Any, dim: int = 0) -> tuple[Any, ...]:
@@ -325,7 +335,7 @@ def diagonal(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
             y.array = _writeable(t.array, y.array)
         return y
 
-    return take(x, run)
+    return take(x, run, name="DiagonalBackward0")
 
 
 def _strided(raw: Any, shape: tuple[int, ...], steps: tuple[int, ...]) -> Any:

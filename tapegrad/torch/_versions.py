@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NoReturn
 
 import numpy as np
@@ -77,7 +78,7 @@ def _refuse(node: Any, value: Any, seqs: list[int], earlier: int) -> NoReturn:
     expected = earlier + sum(s < node.seq for s in seqs)
     kind = f"torch.{SCALAR_TYPES[dtype_of(value.dtype)]}Tensor {list(value.shape)}"
     made = _maker(node, value)
-    source = f", which is output 0 of {made}," if made else ""
+    source = f", which is output 0 of {re.sub('Backward[0-9]*$', '', made)}," if made else ""
     raise RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[{kind}]{source} is at version {earlier + len(seqs)}; expected version {expected} instead. It was saved by {name_of(node)}. "

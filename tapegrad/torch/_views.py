@@ -16,6 +16,7 @@ from tapegrad.core.tensor import Tensor as Core
 from tapegrad.registry.call import owned
 from tapegrad.registry.op import OPS
 from tapegrad.registry.rules import spec_of, variant_for
+from tapegrad.torch._node_names import tag
 from tapegrad.torch._recorder import is_enabled, switch
 from tapegrad.torch._storage import Storage, owner
 from tapegrad.torch._tensor import STYLE, Tensor, wrap
@@ -64,13 +65,22 @@ def give_memory(x: Any) -> None:
         x.array = np.array(x.array)
 
 
-def take(x: Any, run: Callable[[Any], Any], back: Callable[[Any, Any], Any] | None = None, *, several: str | None = None) -> Any:
-    """The view `run(x)`; a plain result where the values had to be copied."""
+def take(
+    x: Any,
+    run: Callable[[Any], Any],
+    back: Callable[[Any, Any], Any] | None = None,
+    *,
+    several: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """The view `run(x)`; a plain result where the values had to be copied.  `name` is what PyTorch calls its node."""
     raw = x.array
     if type(raw) is not np.ndarray and isinstance(raw, np.generic):
         give_memory(x)
         raw = x.array
     y = run(x)
+    if name is not None and y.node is not None:
+        tag(y, name)
     made = y.array
     if type(raw) is np.ndarray and not (type(made) is np.ndarray and owner(made) is owner(raw)):
         return y

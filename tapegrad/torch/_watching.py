@@ -103,7 +103,7 @@ def hooks_of(node: Any) -> dict[int, Any]:
     calls = _Calls()
     made = on_cotangent(calls)
     made.hooks = calls
-    op.before.append(made)
+    op.before.insert(0, made)  # before what keeps the gradient, whenever that was asked for
     return calls
 
 
@@ -139,7 +139,8 @@ def retain_grad(x: Any) -> None:
             _add(t._auto, g, False, g.node is not None)
         return g
 
-    hooked(node).before.append(on_cotangent(keep))
+    before = hooked(node).before
+    before.insert(sum(not hasattr(call, "pre") for call in before), on_cotangent(keep))
 
 
 # -- one sweep ---------------------------------------------------------------------------------------

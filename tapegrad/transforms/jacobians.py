@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import TYPE_CHECKING, Any, Literal
 
 from tapegrad.core.tensor import linked, tensor
@@ -74,6 +75,11 @@ def hessian(
     return _jacobian("hessian", first, argnums, outer, has_aux=False, vectorized=True)
 
 
+def _size(x: Any) -> int:
+    """The number of elements, which a facade's tensor may call something else than `size`."""
+    return math.prod(x.array.shape)
+
+
 def _jacobian(
     what: str, f: Callable[..., Any], argnums: Any, mode: str, *, has_aux: bool, vectorized: bool
 ) -> Callable[..., Any]:
@@ -118,7 +124,7 @@ def _recorded(what: str, f: Any, chosen: Chosen, kwargs: Any, words: tuple[str, 
         tape.watch(xs)
         given = f(*chosen.args, **kwargs)
     ys = _values(what, f, given, has_aux)
-    columns, rows = (sum(v.size for v in vs if v is not None) for vs in (xs, ys))
+    columns, rows = (sum(_size(v) for v in vs if v is not None) for vs in (xs, ys))
     if mode == "auto" and columns < rows:
         return given, _columns(xs, ys, lambda ts: tape._push(xs, ts, ys), chosen.leaves, vectorized)
     return given, [None if y is None else _rows(tape, y, chosen.leaves, vectorized) for y in ys]
@@ -151,7 +157,7 @@ def _along(what: str, f: Any, chosen: Chosen, kwargs: Any, words: tuple[str, boo
 
 def _columns(xs: list[Any], ys: Any, push: Callable[[list[Any]], list[Any]], leaves: list[Any], vectorized: bool) -> list[Any]:
     """For each value the block for each argument: the tangents along every direction."""
-    size = sum(x.size for x in xs)
+    size = sum(map(_size, xs))
     if vectorized:
         level = new_level(size, randomness="same")
         with inside(level):
@@ -172,7 +178,7 @@ def _directions(xs: list[Any], size: int) -> list[Any]:
         xp = space_of_type(type(raw))
         part = xp.getitem(xp.eye(size, dtype=raw.dtype), (slice(None), slice(start, start + x.size)))
         found.append(xp.reshape(part, (size, *raw.shape)))
-        start += x.size
+        start += _size(x)
     return found
 
 
@@ -186,9 +192,9 @@ def _blocks(columns: Any, leaves: list[Any]) -> list[Any]:
         if x is None:
             found.append(None)
             continue
-        block = F.reshape(rows[..., start : start + x.size], (*shape, *x.shape))
+        block = F.reshape(rows[..., start : start + _size(x)], (*shape, *x.shape))
         found.append(F.astype(block, x.array.dtype) if block.array.dtype != x.array.dtype else linked(*block.read()))
-        start += x.size
+        start += _size(x)
     return found
 
 

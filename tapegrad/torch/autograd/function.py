@@ -258,7 +258,10 @@ def _apply(cls: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
         if own_rule:
             return run_vmap(cls, args)
         if not cls.generate_vmap_rule:
-            cls.vmap(None, None)
+            raise RuntimeError(
+                f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the vmap "
+                "staticmethod or set generate_vmap_rule=True."
+            )
     ctx = cls._backward_cls()
     ctx.needs_input_grad = tuple(isinstance(a, Core) and own(a.node) is not None for a in args)
     before, state.active = state.active, EMPTY
