@@ -57,6 +57,9 @@ def binary(name: str) -> Callable[[Any, Any], Any]:
     run = calls.two(name)
 
     def kernel(x1: Any, x2: Any) -> Any:
+        if type(x1) is TFArray and type(x2) is TFArray and (d := x1.dtype) is x2.dtype and (d is F32 or d is F64):
+            s = x1._shape
+            return made(run(x1.bare, x2.bare), d, s if s == x2._shape else None)
         a, b, d = pair(x1, x2)
         if d is F32 or d is F64:
             return made(run(a, b), d)

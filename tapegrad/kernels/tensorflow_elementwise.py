@@ -50,12 +50,12 @@ def _with_logic(numeric: Callable[..., Any], logic: Callable[..., Any] | None, n
     """Arithmetic that is logic for booleans, or refuses them."""
 
     def kernel(x1: Any, x2: Any) -> Any:
-        if _is_bool(x1) and _is_bool(x2):
-            if logic is None:
-                raise TypeError(f"{name} of booleans is not defined; use logical_xor, or cast them")
-            a, b, _ = pair(x1, x2)
-            return made(logic(a, b), BOOL)
-        return numeric(x1, x2)
+        if (type(x1) is TFArray and ((d := x1.dtype) is F32 or d is F64)) or not (_is_bool(x1) and _is_bool(x2)):
+            return numeric(x1, x2)
+        if logic is None:
+            raise TypeError(f"{name} of booleans is not defined; use logical_xor, or cast them")
+        a, b, _ = pair(x1, x2)
+        return made(logic(a, b), BOOL)
 
     return kernel
 
@@ -439,28 +439,34 @@ def mul_zero(g: Any, partial: Any) -> Any:
 
 # -- operators -------------------------------------------------------------------------------------------
 def _operator(kernel: Callable[[Any, Any], Any], name: str | None) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """An operator and its reflection; of two arrays of one floating dtype TensorFlow's op `name`, without a detour."""
+    """An operator and its reflection; in the common floating dtypes TensorFlow's op `name`, without a detour."""
+
+    def direct(first: Any, second: Any, d: Any, shape: Any) -> TFArray:
+        try:
+            bare = calls.fast(calls.CONTEXT, name, None, first, second)
+        except Exception as error:
+            bare = calls.again(name, error, (first, second), {})
+        y = TFArray()
+        y.bare = bare
+        y.dtype = d
+        y._shape = shape
+        return y
 
     def operator(self: TFArray, other: Any) -> Any:
         kind = type(other)
-        if kind is TFArray:
-            d = self.dtype
-            if name is not None and d is other.dtype and (d is F32 or d is F64):
-                try:
-                    bare = calls.fast(calls.CONTEXT, name, None, self.bare, other.bare)
-                except Exception as error:
-                    bare = calls.again(name, error, (self.bare, other.bare), {})
-                y = TFArray()
-                y.bare = bare
-                y.dtype = d
-                y._shape = None
-                return y
-        elif not is_known(kind):
-            return NotImplemented
-        return kernel(self, other)
+        if name is not None and ((d := self.dtype) is F32 or d is F64):
+            s = self._shape
+            if kind is TFArray and d is other.dtype:
+                return direct(self.bare, other.bare, d, s if s == other._shape else None)
+            if kind is float or kind is int:
+                return direct(self.bare, scalar(other, d), d, s)
+        return kernel(self, other) if is_known(kind) else NotImplemented
 
     def reflected(self: TFArray, other: Any) -> Any:
-        return kernel(other, self) if is_known(type(other)) else NotImplemented
+        kind = type(other)
+        if name is not None and (kind is float or kind is int) and ((d := self.dtype) is F32 or d is F64):
+            return direct(scalar(other, d), self.bare, d, self._shape)
+        return kernel(other, self) if is_known(kind) else NotImplemented
 
     return operator, reflected
 

@@ -12,7 +12,7 @@ import numpy as np
 from tapegrad.core.tensor import PLAIN
 from tapegrad.errors import ArgumentError
 from tapegrad.registry import space as spaces
-from tapegrad.registry.space import ADOPTERS, ERRORS, FINDERS, NUMPY, SCALARS, SPACES, Space
+from tapegrad.registry.space import ADOPTERS, ARRAYS, ERRORS, FINDERS, NUMPY, SCALARS, SPACES, Space
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,6 +36,7 @@ def tensorflow() -> Space:
         SPACES.update(dict.fromkeys([TFArray, *SYMBOLIC], found))
         SCALARS.update(SYMBOLIC)
         PLAIN.update(SYMBOLIC)
+        ARRAYS.add(TFArray)
         _translate_errors()
     return found
 

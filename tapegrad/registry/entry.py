@@ -13,7 +13,7 @@ from tapegrad.core.tensor import Tensor, linked, standing_for
 from tapegrad.errors import DeclarationError
 from tapegrad.registry.op import Op, Param, Spec
 from tapegrad.registry.source import entry_source, parameters
-from tapegrad.registry.space import BUILTIN, NUMPY, SCALARS, F, space_of
+from tapegrad.registry.space import ARRAYS, BUILTIN, NUMPY, SCALARS, F, space_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,6 +107,7 @@ def _environment(op: Op, style: Style | None) -> dict[str, Any]:
         "f64": np.float64,
         "F32": np.dtype(np.float32),
         "F64": np.dtype(np.float64),
+        "ARRAYS": ARRAYS,
         "BUILTIN": BUILTIN,
         "SCALARS": SCALARS,
         "state": state,

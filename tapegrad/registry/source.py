@@ -239,8 +239,8 @@ def _unrecorded(indent: str) -> list[str]:
 def _fast(first: str, second: str, k1: str, k2: str) -> str:
     """No broadcasting, one dtype, and that a common real one: then cotangents fit as they are."""
     return (
-        f"{k1} is {k2} and (({k1} is ndarray and (d := {first}.dtype) is {second}.dtype and (d is F32 or d is F64) "
-        f"and {first}.shape == {second}.shape) or {k1} is f32 or {k1} is f64)"
+        f"{k1} is {k2} and ((({k1} is ndarray or {k1} in ARRAYS) and (d := {first}.dtype) is {second}.dtype "
+        f"and (d is F32 or d is F64) and {first}.shape == {second}.shape) or {k1} is f32 or {k1} is f64)"
     )
 
 
@@ -259,7 +259,10 @@ def _record_one(op: Op, i: int) -> list[str]:
     ]
     if op.kind == "elementwise":
         if len(op.arrays) == 1:  # the output has the argument's shape: only the dtype can matter
-            test = f"(kind{i} is ndarray and ((d := raw{i}.dtype) is F32 or d is F64)) or kind{i} is f32 or kind{i} is f64"
+            test = (
+                f"((kind{i} is ndarray or kind{i} in ARRAYS) and ((d := raw{i}.dtype) is F32 or d is F64)) "
+                f"or kind{i} is f32 or kind{i} is f64"
+            )
             test = f"({test}) and type(y) is kind{i}"
             lines += [f"    out.like = {op.arrays[i]}.like"]
         else:

@@ -95,6 +95,8 @@ NUMPY = _numpy_space()
 #: Types of numbers that are weak: Python's, which NumPy computes with directly, and what a kernel set adds.
 SCALARS: set[type] = {int, float, complex, bool}
 BUILTIN = frozenset([np.ndarray, *SCALARS, *(t for t in np.sctypeDict.values())])
+#: Types of arrays with NumPy's shape, dtype and operators: `ndarray`, and what kernel sets put around other arrays.
+ARRAYS: set[type] = {np.ndarray}
 SPACES: dict[type, Space] = dict.fromkeys([*BUILTIN, type(None)], NUMPY)
 #: Called with a type that is in no table yet; gives its space or None.
 FINDERS: list[Callable[[type], Space | None]] = []
