@@ -257,20 +257,74 @@ _OWN: dict[str, Callable[..., Any]] = {
 }
 
 
+def over_batch(op: Op, raws: Sequence[Any], nodes: Sequence[Node | None], **params: Any) -> Any:
+    """What an op gives where a recorded argument lacks a batch of others; None where there is no such argument."""
+    present = _levels_of(raws)
+    if not present or not any(n is not None and _missing(r, present) for r, n in zip(raws, nodes, strict=True)):
+        return None
+    level = present[-1]
+    if op.batch_rule is not None and not (op.pointwise or op.outputs or _is_recorded_inside(level, nodes)):
+        return _below(op, op.batch_rule, level, raws, nodes, params)
+    lifted = lift(raws, nodes)
+    assert lifted is not None
+    return op.entry(lifted, **params) if op.variadic else op.entry(*lifted, **params)
+
+
+def _is_recorded_inside(level: Level, nodes: Sequence[Node | None]) -> bool:
+    """Whether somebody records these values for a derivative of each item."""
+    active = state.active.recorders
+    return any(
+        r.inner or level in r.levels for n in nodes if n is not None for r in n.owners.recorders if r in active
+    )
+
+
+def _below(
+    op: Op, rule: Callable[..., Any], level: Level, raws: Sequence[Any], nodes: Sequence[Node | None], params: dict[str, Any]
+) -> Any:
+    """The batching rule, recorded: the derivative is that of one op on the whole batch, as where no batch is hidden.
+
+    Spread over the batch instead, a matrix that all items share would have a cotangent for each of them, to be summed.
+    """
+    has = [type(r) is Batched and r.level == level for r in raws]
+    arrays = [
+        F.unbatch(linked(r, n), level) if b else linked(r, n) for r, n, b in zip(raws, nodes, has, strict=True)
+    ]
+    y = rule(F, has, arrays, **params) if op.variadic else rule(F, has, *arrays, **params)
+    return F.enbatch(y, level)
+
+
 def lift(raws: Sequence[Any], nodes: Sequence[Node | None]) -> list[Any] | None:
-    """The arguments with recorded ones that lack the batch of the others spread over it; None if there are none.
+    """The arguments with recorded ones that lack a batch of the others spread over it; None if there are none.
 
     So the cotangent of such an argument is collected over the batch by the adjoint of `spread`.
     """
-    level: Any = max((r.level for r in raws if type(r) is Batched), default=0)
-    if not level or not any(n is not None and (type(r) is not Batched or r.level < level) for r, n in zip(raws, nodes, strict=True)):
+    present = _levels_of(raws)
+    if not present or not any(n is not None and _missing(r, present) for r, n in zip(raws, nodes, strict=True)):
         return None
-    return [
-        F.spread(linked(r, n), level)
-        if n is not None and (type(r) is not Batched or r.level < level)
-        else linked(r, n)
-        for r, n in zip(raws, nodes, strict=True)
-    ]
+    lifted = []
+    for r, n in zip(raws, nodes, strict=True):
+        x = linked(r, n)
+        for level in _missing(r, present) if n is not None else ():
+            x = F.spread(x, level)
+        lifted.append(x)
+    return lifted
+
+
+def _levels_of(raws: Sequence[Any]) -> list[Level]:
+    """The levels of all batches among raw values, outermost batch last."""
+    found = set()
+    for raw in raws:
+        at = raw
+        while type(at) is Batched:
+            found.add(at.level)
+            at = at.value
+    return sorted(found)
+
+
+def _missing(raw: Any, present: Sequence[Level]) -> list[Level]:
+    """Of these levels, those that a raw value lacks."""
+    own = _levels_of([raw])
+    return [level for level in present if level not in own]
 
 
 # -- rules that several ops share ------------------------------------------------------------------------

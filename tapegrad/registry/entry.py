@@ -119,7 +119,7 @@ def _environment(op: Op, style: Style | None) -> dict[str, Any]:
         "promote": call.promote,
         "owned": call.owned,
         "failed": call.failed,
-        "lift": batching.lift,
+        "over_batch": batching.over_batch,
         "is_half": call.is_half,
         "linked": linked,
         "outputs": call.outputs,

@@ -188,12 +188,12 @@ def _promotion(op: Op) -> list[str]:
 
 
 def _computing(op: Op, styled: bool) -> list[str]:
-    again, end = ("adopt(OP.entry", ")") if styled else ("OP.entry", "")
+    found = "adopt(found)" if styled else "found"
     if op.variadic:
         return [
-            "    lifted = lift(raws, nodes)",
-            "    if lifted is not None:",
-            f"        return {again}(lifted{_keywords(op)}){end}",
+            f"    found = over_batch(OP, raws, nodes{_keywords(op)})",
+            "    if found is not None:",
+            f"        return {found}",
             "    try:",
             f"        y = dispatch(OP, raws, raws{_keywords(op)})",
             *_failing("raws"),
@@ -220,9 +220,9 @@ def _computing(op: Op, styled: bool) -> list[str]:
     lines += [f"            y = {expression}"]
     lines += [
         "        else:",
-        f"            lifted = lift(({_raws(op)},), ({_nodes(op)},))",
-        "            if lifted is not None:",
-        f"                return {again}(*lifted{_keywords(op)}){end}",
+        f"            found = over_batch(OP, ({_raws(op)},), ({_nodes(op)},){_keywords(op)})",
+        "            if found is not None:",
+        f"                return {found}",
         f"            y = dispatch(OP, ({_raws(op)},), {args})",
     ]
     return lines + _failing(f"({_raws(op)},)")

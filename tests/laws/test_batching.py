@@ -128,3 +128,61 @@ def test_counts_that_differ_within_a_batch_are_refused() -> None:
 def test_what_depends_on_values_for_its_shape_refuses_a_batch(name: str) -> None:
     with pytest.raises(BatchedValueError, match="no batching rule"):
         OPS[name].entry(tensor(batched(np.ones((3, 2)))))
+
+
+SEVERAL = [op for op in DIFFERENTIABLE if len(op.arrays) > 1 or op.variadic]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("op", SEVERAL, ids=lambda op: op.name)
+@EXAMPLES
+@given(draw=draws())
+def test_an_argument_without_the_batch_has_the_sum_from_outside_and_each_ones_derivative_inside(
+    op: Op, inside: bool, draw: Draw
+) -> None:
+    case = case_of(op, draw)
+    arrays = [i for i, x in enumerate(case.xs) if isinstance(x, np.ndarray | np.generic)]
+    floating = [i for i in arrays if is_floating(case.xs[i])]
+    if len(arrays) < 2 or not floating:
+        return
+    one = floating[int(draw.rng.integers(len(floating)))]
+    rows = {
+        i: [tg.asarray(r) for r in members(op, case.xs[i])]
+        for i in arrays
+        if i != one and not (op.name in COUNTING and i not in floating)
+    }
+    if not rows:
+        return
+    w = tg.asarray(case.xs[one])
+    alone = [case.call([w if i == one else rows[i][k] if i in rows else x for i, x in enumerate(case.xs)]) for k in range(SIZE)]
+    gs = [np.asarray(draw.noise(y.raw.shape, y.raw.dtype)) for y in alone[0] if is_floating(y.raw)]
+    if not gs:
+        return
+
+    def pulled(*batch: Any) -> Any:
+        """Each item's outputs, weighted and summed, with their gradient for what all items share."""
+        items = dict(zip(rows, batch, strict=True))
+
+        def total(w: Any) -> Any:
+            ys = case.call([w if i == one else items.get(i, x) for i, x in enumerate(case.xs)])
+            ys = [y for y in ys if is_floating(y.dtype.type(0))]
+            return [tg.sum(tg.real(y * g) if g.dtype.kind == "c" else y * g) for y, g in zip(ys, gs, strict=True)]
+
+        return total
+
+    def gradient(f: Any, w: Any) -> Any:
+        with tg.GradientTape() as tape:
+            tape.watch(w)
+            ys = f(w)
+        return tape.gradient(ys, w, unconnected_gradients="zero")
+
+    stacked = [tg.stack(r) for r in rows.values()]
+    loop = [gradient(pulled(*(r[k] for r in rows.values())), w + 0).numpy() for k in range(SIZE)]
+    if inside:
+        found = tg.vmap(lambda *batch: gradient(pulled(*batch), w + 0))(*stacked).numpy()
+        for k in range(SIZE):
+            agree(found[k], loop[k])
+    else:
+        found = gradient(lambda w: tg.vmap(lambda *batch: pulled(*batch)(w))(*stacked), w + 0).numpy()
+        agree(found, np.sum(loop, axis=0, dtype=found.dtype))
