@@ -228,13 +228,20 @@ class Session:
     def run(self) -> Result:
         """All inputs, then the sweep; up to the first failure."""
         result = self.result
-        found = self._inputs()
-        if found is None and (self.wanted("swept") or self.wanted("numeric")):
-            found = self._sweep()
+        found = self.first_failure()
+        if self.settings.warned:
+            result.notes.append(f"  kink, not counted as wrong: {self.settings.warned[0]}")
         if found is not None:
             self._explain(*found)
         result.seconds = time.process_time() - self.start
         return result
+
+    def first_failure(self) -> tuple[Point, Failure] | None:
+        """Of all inputs, and then of the sweep."""
+        found = self._inputs()
+        if found is None and (self.wanted("swept") or self.wanted("numeric")):
+            found = self._sweep()
+        return found
 
     def points(self) -> Iterable[Point]:
         """Inputs of a check; where cotangents are given, the example alone."""
@@ -356,6 +363,7 @@ class Session:
             t = self._trial(point)
             point.gs = [g.copy() for g in t.gs] if t is not None else None
         if name != "swept":
+            self.settings.shrinking = True
             point, failure = self._shrunk(point, failure)
         result.failure, result.point = failure, point
         t = self._trial(point)

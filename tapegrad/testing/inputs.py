@@ -185,7 +185,10 @@ class Source:
         for i, w in enumerate(self.words):
             shape = shapes[i] if i in shapes else w.shape(sizes)
             xs.append(self._leaf(i, w, shape, recipe if only in (None, i) else "usual", sizes))
-        return Point(xs, recipe, int(rng.integers(2**31)), tame=recipe in TAME, sizes=sizes)
+        seed = int(rng.integers(2**31))
+        if any(max(np.shape(x), default=0) > 16 for x in xs):
+            seed -= seed % 6  # long axes are for faults of size: all elements take part, in directions and cotangents
+        return Point(xs, recipe, seed, tame=recipe in TAME, sizes=sizes)
 
     def _one_of_few(self, sizes: dict[str, int], k: int) -> tuple[dict[str, int], int]:
         """These sizes while there are few of them, then one of those before."""

@@ -24,7 +24,7 @@ def bends(t: Trial, error: float) -> bool:
     """Whether f itself bends here: a mixed second difference that falls like the step, not like its square."""
     with np.errstate(all="ignore"):
         here = t.ys_before
-        for k in range(8):
+        for k in range(5):
             a, b = t.direction(), t.direction()
             if k % 2:  # back by about as much: two random moves that go the same way do not see a corner
                 b = [

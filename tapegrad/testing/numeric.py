@@ -188,13 +188,19 @@ def _ladder(line: _Line) -> Verdict:
     fits = abs(found) <= 30 * bound + 1e-8 * scale
     if fits and ((bound <= 1e-3 * scale and agrees) or not scale):
         state = OK
-    elif not fits and agrees and bound <= 0.03 * max(abs(found), line.moved):
+    elif not fits and agrees and bound <= 0.03 * max(abs(found), line.moved) and _holds_out(errors, noise, usable, found):
         state = WRONG
     elif abs(found) + bound <= 1e-9 * line.expected:
         state = OK  # flat: whatever the derivative is, it is nothing beside what it usually is
     else:
         state = UNRESOLVED
     return Verdict(state, found, bound, scale, line.claimed)
+
+
+def _holds_out(errors: Any, noise: Any, usable: Any, found: float) -> bool:
+    """Whether a small discrepancy is still there at the finest step at which it could be seen."""
+    seen = np.flatnonzero(usable & (10 * noise <= abs(found)))
+    return bool(seen.size) and abs(errors[seen[-1]] - found) <= 0.5 * abs(found)
 
 
 def _extrapolated(errors: Any, noise: Any, usable: Any) -> tuple[float, float]:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from tapegrad.errors import ArgumentError
 from tapegrad.testing.inputs import Source
 from tapegrad.testing.mutators import MUTATORS, Mutant
 from tapegrad.testing.report import Result
@@ -76,9 +75,9 @@ def _failure(session: Session) -> str | None:
         hermitian=list(before.hermitian),
     )
     try:
-        found = session._inputs() or session._sweep()
-    except ArgumentError:
-        return "refused"
+        found = session.first_failure()
+    except Exception:  # also where the property that would have told it is not asked for
+        return "raises"
     finally:
         session.settings = before
     return None if found is None else found[1].property

@@ -177,13 +177,12 @@ class Shrinker:
 
 def _parts(n: int) -> list[Any]:
     """Which elements of an axis are kept: one, two, half of them, all but one."""
-    made = [[i] for i in range(n)] if n <= 8 else [[0], [n - 1], [n // 2]]
+    if n > 8:
+        half = n // 2
+        return [[0], [n - 1], list(range(half)), list(range(half, n)), list(range(3 * n // 4)), list(range(n - 1))]
+    made = [[i] for i in range(n)]
     if n > 2:
-        made += [[0, 1], [n - 2, n - 1]]
-    if n > 4:
-        made += [list(range(n // 2)), list(range(n // 2, n)), list(range(n // 4)), list(range(3 * n // 4))]
-    if n > 2:
-        made += [list(range(n - 1)), list(range(1, n))]
+        made += [[0, 1], [n - 2, n - 1], list(range(n - 1)), list(range(1, n))]
     return made
 
 

@@ -12,7 +12,7 @@ from tapegrad.testing.numeric import LEVELS, QUICK
 from tapegrad.testing.trial import filled, noise
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tapegrad.testing.inputs import Source
     from tapegrad.testing.systems.base import System
@@ -160,6 +160,10 @@ def sweep(system: System, source: Source, settings: Settings, layout: Layout, n:
             u = _steps(x, *source.domains[i])
             gain = min(1.0, float(np.median(np.abs(grads[k][keep] / g[keep])))) if keep.any() else 0.0
             wrong, errors, decided = _line(system, layout, columns, k, u, g, grads[k], keep, gain, settings.usual)
+            if wrong.size and settings.kinks == "warn":
+                few = [z[wrong] for z in columns]
+                smooth = ~_bends(system, layout, few, k, u[wrong], g[wrong], errors)
+                wrong, errors = wrong[smooth], errors[smooth]
             found.decided += decided
             if wrong.size:
                 found.wrong.append((i, wrong, errors, columns))
@@ -275,6 +279,10 @@ def _ladder(
     right = claim & fits & ((bound <= 1e-3 * scale) & agrees | (scale == 0))
     if right_only:
         return right, best, int(right.sum())
+    sees = usable & (10 * noises <= np.abs(best))
+    last = LEVELS - 1 - np.argmax(sees[::-1], axis=0)
+    there = np.abs(np.take_along_axis(errors, last[None], axis=0)[0] - best) <= 0.5 * np.abs(best)
+    agrees &= sees.any(axis=0) & there  # a small discrepancy has to be there at the finest step that could show it
     wrong = claim & ~fits & agrees & (bound <= 0.03 * np.maximum(np.abs(best), moved))
     wrong |= ~claim & usable[-4:].all(axis=0) & _finite_slope(slopes)
     if wrong.any():
@@ -290,15 +298,29 @@ def _finite_slope(slopes: Any) -> Any:
 def _between(system: System, layout: Layout, columns: Sequence[Any], k: int, u: Any, g: Any, c: Any, error: Any) -> Any:
     """Whether f bends at a point, and the claim lies between the slopes on either side."""
     excused = np.zeros(c.shape, bool)
-    here = _value(system, layout, columns)
-    for h in (4.0**-7, 4.0**-10, 4.0**-12):
-        above = _value(system, layout, [*columns[:k], columns[k] + h * u, *columns[k + 1 :]])
-        below = _value(system, layout, [*columns[:k], columns[k] - h * u, *columns[k + 1 :]])
-        right, left = g * (above - here) / h, g * (here - below) / h
+    for left, right in _one_sided(system, layout, columns, k, u, g):
         low, high = np.minimum(left, right), np.maximum(left, right)
         jump = high - low
         excused |= (jump >= 0.9 * np.abs(error)) & (c * u >= low - 0.01 * jump) & (c * u <= high + 0.01 * jump)
     return excused
+
+
+def _bends(system: System, layout: Layout, columns: Sequence[Any], k: int, u: Any, g: Any, error: Any) -> Any:
+    """Whether the slopes on either side of a point differ by as much as the claim is wrong, or nearly."""
+    bent = np.zeros(g.shape, bool)
+    for left, right in _one_sided(system, layout, columns, k, u, g):
+        bent |= np.abs(right - left) >= 0.3 * np.abs(error)
+    return bent
+
+
+def _one_sided(
+    system: System, layout: Layout, columns: Sequence[Any], k: int, u: Any, g: Any
+) -> Iterator[tuple[Any, Any]]:
+    here = _value(system, layout, columns)
+    for h in (4.0**-7, 4.0**-10, 4.0**-12):
+        above = _value(system, layout, [*columns[:k], columns[k] + h * u, *columns[k + 1 :]])
+        below = _value(system, layout, [*columns[:k], columns[k] - h * u, *columns[k + 1 :]])
+        yield g * (here - below) / h, g * (above - here) / h
 
 
 def _extrapolated(errors: Any, noise_: Any, usable: Any) -> tuple[Any, Any]:

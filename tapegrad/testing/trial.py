@@ -25,7 +25,20 @@ class Refused(Exception):
 class Settings:
     """What holds for all trials of a check: domains by leaf, how far two calls may differ, whether kinks fail."""
 
-    __slots__ = ("directions", "domains", "gain", "hermitian", "kinks", "names", "nondeterministic", "order", "usual")
+    __slots__ = (
+        "compared",
+        "directions",
+        "domains",
+        "gain",
+        "hermitian",
+        "kinks",
+        "names",
+        "nondeterministic",
+        "order",
+        "shrinking",
+        "usual",
+        "warned",
+    )
 
     def __init__(
         self,
@@ -46,6 +59,11 @@ class Settings:
         self.hermitian = frozenset(hermitian)
         #: How far an array may be moved, where more is known of it than its domain.
         self.directions = directions
+        #: How often values in lower precision were compared; and whether a failure is being shrunk.
+        self.compared = 0
+        self.shrinking = False
+        #: Gradients at kinks that would be failures, if kinks were.
+        self.warned: list[str] = []
         #: The largest output seen so far, at most 1.
         self.usual = 0.0
         #: The largest gradient seen so far, for a cotangent of 1, at most 1.

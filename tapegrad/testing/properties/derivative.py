@@ -56,6 +56,7 @@ def _at_kink(t: Trial, verdict: Verdict) -> Outcome:
         if outside is None:
             return HOLDS
         if t.settings.kinks == "warn":
+            t.settings.warned.append(outside)
             return SILENT
         return Failure("kink", f"at a kink, the gradient is none of those nearby: {outside}", [("at a kink", outside)])
     relation = f"{verdict.claimed + verdict.error:.10g} +- {verdict.bound:.0e}"

@@ -19,6 +19,11 @@ def softmax(x: Any) -> Any:
     return e / e.sum(-1, keepdims=True)
 
 
+def log_softmax(x: Any) -> Any:
+    z = x - x.max(-1, keepdims=True)
+    return z - np.log(np.exp(z).sum(-1, keepdims=True))
+
+
 # -- elements ------------------------------------------------------------------------------------------------
 add("cosine", "sign", np.cos, lambda g, x: -g * np.sin(x), lambda g, x: g * np.sin(x))
 add(
@@ -397,7 +402,7 @@ def _rows_once(g: Any, x: Any, i: Any) -> Any:
 add(
     "cross entropy",
     "index",
-    lambda x, i: -np.log(softmax(x))[np.arange(len(i)), i],
+    lambda x, i: -log_softmax(x)[np.arange(len(i)), i],
     lambda g, x, i: (g[:, None] * (softmax(x) - (np.arange(4) == i[:, None])), None),
     lambda g, x, i: (g[:, None] * (softmax(x) - (np.arange(4) == np.minimum(i, 2)[:, None])), None),
     words={"x": array("b", 4), "i": indices(4, "b")},
