@@ -22,8 +22,8 @@ if os.environ.get("TAPEGRAD_KERAS_LOOK") == "tf":
 from keras.src import backend  # noqa: E402  now it may be imported
 
 NAME = "tapegrad"
-#: Modules that look up by the backend's name what they import and where they run, and know only those that Keras has.
-BY_NAME = ("trainer_test.py",)
+#: Modules, and folders of them, where something is looked up by the backend's name, among those that Keras has.
+BY_NAME = ("trainer_test.py", "preprocessing", "saving")
 _shown = [NAME]
 backend.backend = lambda: _shown[0]
 
@@ -43,7 +43,7 @@ def pytest_configure(config):
 def _seen_in(node):
     """The name that the tests of a module see."""
     path = getattr(node, "path", None)
-    return "numpy" if path is not None and path.name in BY_NAME else NAME
+    return "numpy" if path is not None and any(part in BY_NAME for part in path.parts) else NAME
 
 
 @pytest.hookimpl(wrapper=True)
