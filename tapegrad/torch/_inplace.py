@@ -17,7 +17,7 @@ from tapegrad.registry.rules import Variant
 from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 from tapegrad.torch._modes import INFERENCE
 from tapegrad.torch._promotion import _CATEGORY
-from tapegrad.torch._recorder import is_enabled, is_leaf_node, own
+from tapegrad.torch._recorder import is_enabled, is_leaf_node, own, switch
 from tapegrad.torch._storage import KEPT_HERE_ALONE, WRITTEN, Storage, moved, owner, replaced, wrote
 from tapegrad.torch._tensor import STYLE, wrap
 from tapegrad.torch._views import View, put_back, spoil, store_of, view_of
@@ -171,8 +171,11 @@ def commit(x: Any, y: Any, before: int, *, counted: bool = True) -> None:
         _take_over(x, raw, made, before, store, counted)
     if history or not _is_ours(x.node):
         x.node = y.node
+    moved_on = type(raw) not in _OF_NUMPY or type(made) not in _OF_NUMPY
+    if info is not None and moved_on:
+        _pass_down(info.base, made, x)
     if store.fresh:
-        spoil(store, x, history)
+        spoil(store, x, history, moved=moved_on)
 
 
 #: What `refcount` says in `commit` of an array that only the tensor and the function there refer to.
@@ -189,6 +192,26 @@ def _is_ours(node: Any) -> bool:
     return node is not None and own(node) is not None
 
 
+def _pass_down(x: Any, made: Any, but: Any) -> None:
+    """On arrays that cannot be written to: what an alias was given is the value of the tensor that it shares memory with."""
+    info = view_of(x)
+    store = store_of(x)
+    if info is not None and not info.cut:
+        was = switch(False)
+        try:
+            whole = put_back(info, wrap(made))
+        finally:
+            switch(was)
+        x.array = made
+        _pass_down(info.base, whole.array, but)
+        return
+    x.array = made
+    if info is not None:
+        _pass_down(info.base, made, but)
+    if store.fresh:
+        spoil(store, but, False, moved=True)
+
+
 def _take_over(x: Any, raw: Any, made: Any, before: int, store: Storage, counted: bool) -> None:
     """Nobody else uses the memory of `x`: it gets that of the new value."""
     if type(made) is np.ndarray and (made.base is not None or made is raw):
@@ -196,7 +219,7 @@ def _take_over(x: Any, raw: Any, made: Any, before: int, store: Storage, counted
     x.array = made
     if type(raw) is not np.ndarray:
         if x.node is not None and counted:
-            replaced(store, raw)
+            replaced(store, raw, before)
         else:
             store.version += 1
         return
@@ -262,12 +285,15 @@ def _commit_view(x: Any, y: Any, info: View, store: Storage, counted: bool) -> N
         assert whole is not None
         x.array = made
         base.array = whole.array
+        below = view_of(base)
+        if below is not None:
+            _pass_down(below.base, whole.array, x)
         wrote(store, raw)
     if history:
         assert whole is not None
         base.node = whole.node
         x.node = y.node
-    spoil(store, x, history)
+    spoil(store, x, history, moved=type(base.array) is not np.ndarray)
 
 
 def add_into(x: Any, raw: Any) -> None:

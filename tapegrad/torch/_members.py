@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from typing import Any
 
@@ -324,7 +325,7 @@ def clone(self: Any, *, memory_format: Any = None) -> Any:
     """A copy that is part of the graph."""
     y = STYLE.astype(self, self.array.dtype)
     if y.array is self.array or (type(y.array) is np.ndarray and y.array.base is not None):
-        y.array = y.array.copy()
+        y.array = y.array.copy() if type(y.array) is np.ndarray else copy.copy(y.array)
     return y
 
 
@@ -369,8 +370,6 @@ def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
         )
     if id(self) in memo:
         return memo[id(self)]
-    import copy
-
     raw = self.array
     made = wrap(raw.copy() if isinstance(raw, np.ndarray) else raw)
     memo[id(self)] = made

@@ -93,11 +93,11 @@ def wrote(storage: Storage, raw: Any, *, counted: bool = True, number: int | Non
         del seqs[:32]
 
 
-def replaced(storage: Storage, raw: Any) -> None:
-    """Note that a value without memory of its own was replaced."""
+def replaced(storage: Storage, raw: Any, before: int) -> None:
+    """Note that a value without memory of its own was replaced, by an op that began at the number `before`."""
     storage.version += 1
-    LAST[0] = seq = tick()
-    storage.scalars.append((raw, seq))
+    LAST[0] = max(LAST[0], before)
+    storage.scalars.append((raw, before))
     if len(storage.scalars) == 1:
         REPLACED.add(storage)
 
@@ -111,7 +111,7 @@ def moved(storage: Storage, raw: Any, made: Any, before: int) -> None:
     hard = 0 if log is None or log.where() is not owner(raw) else log.hard
     wrote(storage, raw)
     log = WRITTEN[id(owner(raw))]
-    log.seqs[-1] = LAST[0] = before  # what the op itself has saved is not touched
+    log.seqs[-1] = before  # what the op itself has saved is not touched
     log.hard = hard
     if type(made) is np.ndarray:
         memory, seqs, earlier = owner(made), log.seqs, log.earlier

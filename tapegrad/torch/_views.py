@@ -78,7 +78,7 @@ def take(
     if type(raw) is not np.ndarray and isinstance(raw, np.generic):
         give_memory(x)
         raw = x.array
-    y = run(x)
+    y = run(x if type(x) is Tensor else wrap(raw, x.node))  # other classes may be read as a copy
     if name is not None and y.node is not None:
         tag(y, name)
     made = y.array
@@ -123,15 +123,18 @@ def alias(x: Any, *, apart: bool = False) -> Any:
     return y
 
 
-def spoil(store: Storage, but: Any, history: bool) -> None:
-    """Make views stale after a write to the memory that they share, `but` for the one that was written to."""
+def spoil(store: Storage, but: Any, history: bool, *, moved: bool = False) -> None:
+    """Make views stale after a write to the memory that they share, `but` for the one that was written to.
+
+    `moved`, if the values are somewhere else now.
+    """
     kept = []
     for ref in store.fresh:
         t = ref()
         if t is None:
             continue
         info = t._view
-        if t is but or (type(t.array) is np.ndarray and (info.cut or info.untracked or not history)):
+        if t is but or (type(t.array) is np.ndarray and not moved and (info.cut or info.untracked or not history)):
             kept.append(ref)
         else:
             t.__class__ = Stale
@@ -142,9 +145,7 @@ def regenerate(x: Any) -> None:
     """Let a stale view be what its base says."""
     x.__class__ = Tensor
     info = x._view
-    t = info.base
-    if type(t) is not Tensor:
-        t.read()
+    t = wrap(info.base.array, info.base.node)
     if info.cut:
         x.array = t.array
     else:
@@ -154,7 +155,7 @@ def regenerate(x: Any) -> None:
                 t = run(t)
         finally:
             switch(was)
-        if type(x.array) is not np.ndarray:
+        if type(x.array) is not np.ndarray or type(t.array) is not np.ndarray or owner(t.array) is not owner(x.array):
             x.array = t.array
         if not info.untracked:
             x.node = t.node
