@@ -58,10 +58,8 @@ linear.pushforward(
 def _linear_batch(F: Any, has: Any, x: Any, weight: Any, bias: Any) -> Any:
     rule = OPS["matmul"].batch_rule
     assert rule is not None
-    if not (has[0] or has[1]):
-        y = F.expand_dims(F.matmul(x, weight), axis=0)
-    else:
-        y = rule(F, has[:2], x, weight)
+    batched = has[0] or has[1]
+    y = rule(F, has[:2], x, weight) if batched else F.expand_dims(F.matmul(x, weight), axis=0)
     if has[2]:
         bias = F.reshape(bias, (bias.shape[0], *(1,) * (len(y.shape) - 2), bias.shape[1]))
     return y + bias

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.core.engine import sweep
@@ -12,17 +13,25 @@ from tapegrad.errors import GradientError
 from tapegrad.registry import checks
 from tapegrad.registry.batching import matched
 from tapegrad.registry.op import names_of
+from tapegrad.registry.pushes import compile_push
 from tapegrad.registry.rules import parent_order, values
 from tapegrad.registry.space import SPACES, space_of, space_of_type
 from tapegrad.registry.space import F as OPS_SPACE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tapegrad.core.node import Node
     from tapegrad.core.recorder import Owners
     from tapegrad.registry.rules import Variant
 
 
-def push(variant: Variant, node: Node, tangents: tuple[Any, ...], F: Any, *, recorded: bool) -> Any:
+def pushforward(variant: Variant, *, recorded: bool) -> Callable[[Node, tuple[Any, ...]], Any]:
+    """What gives the tangent of a recorded form's output: compiled, where there is a text."""
+    return compile_push(variant, recorded=recorded) or partial(push, variant, F=OPS_SPACE if recorded else None, recorded=recorded)
+
+
+def push(variant: Variant, node: Node, tangents: tuple[Any, ...], *, F: Any, recorded: bool) -> Any:
     """The tangent of the output (a tuple of them for an op of several).
 
     With no namespace, in that where raw tangents and saved values meet: either may be batched alone.
@@ -68,18 +77,18 @@ def _pointwise(variant: Variant, node: Node, given: dict[str, Any], saved: dict[
     for a, t in given.items():
         rule = op.rules[a]
         if isinstance(rule, str):
-            partial = saved[rule]
+            factor = saved[rule]
         elif callable(rule):
-            partial = rule(F, *(saved[n] for n in names_of(rule, 1)))
+            factor = rule(F, *(saved[n] for n in names_of(rule, 1)))
             if checks.is_foreign(op):
                 shape = node.t[0] if variant.general else None
-                checks.partial(op.name, a, partial, t, not variant.general, shape)
+                checks.partial(op.name, a, factor, t, not variant.general, shape)
         else:
-            partial = rule
+            factor = rule
         if op.singular:
-            parts.append(F.mul_zero(t, partial))
+            parts.append(F.mul_zero(t, factor))
         else:
-            parts.append(t if type(partial) in (int, float) and partial == 1 else t * partial)
+            parts.append(t if type(factor) in (int, float) and factor == 1 else t * factor)
     total = _total(parts)
     if variant.general:
         shape, dtype = node.t[:2]

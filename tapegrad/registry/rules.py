@@ -77,14 +77,16 @@ class Variant(Recorded):
         self.pull_recorded(node, g)
 
     def _push(self, node: Node, tangents: tuple[Any, ...]) -> Any:
-        from tapegrad.registry.forward import push
+        from tapegrad.registry.forward import pushforward
 
-        return push(self, node, tangents, None, recorded=False)
+        self.push = pushforward(self, recorded=False)
+        return self.push(node, tangents)
 
     def _push_recorded(self, node: Node, tangents: tuple[Any, ...]) -> Any:
-        from tapegrad.registry.forward import push
+        from tapegrad.registry.forward import pushforward
 
-        return push(self, node, tangents, RECORDED, recorded=True)
+        self.push_recorded = pushforward(self, recorded=True)
+        return self.push_recorded(node, tangents)
 
     @property
     def parent_expressions(self) -> list[str]:
@@ -250,7 +252,7 @@ def _uses_space(op: Op) -> bool:
     return op.kind != "elementwise" or op.singular or any(callable(r) for r in op.rules.values())
 
 
-def _load(variant: Variant, own: str, name: str, recorded: bool) -> str:
+def load(variant: Variant, own: str, name: str, recorded: bool) -> str:
     """The text that gives a rule one of the values that it names."""
     op = variant.op
     key = _as_spec(op, own, name)
@@ -277,7 +279,7 @@ def _call(variant: Variant, a: str, function: str, recorded: bool, first: str = 
     op = variant.op
     skip = 1 if op.kind == "elementwise" else 2
     names = names_of(op.rules[a], skip)
-    return f"{function}({', '.join([first, *(_load(variant, a, n, recorded) for n in names)])})"
+    return f"{function}({', '.join([first, *(load(variant, a, n, recorded) for n in names)])})"
 
 
 def _product(variant: Variant, a: str, i: int, recorded: bool, *, reuse: bool) -> tuple[list[str], str]:
@@ -287,7 +289,7 @@ def _product(variant: Variant, a: str, i: int, recorded: bool, *, reuse: bool) -
     """
     op, rule = variant.op, variant.op.rules[a]
     if isinstance(rule, str):
-        partial = _load(variant, a, rule, recorded)
+        partial = load(variant, a, rule, recorded)
     elif callable(rule):
         partial = _call(variant, a, f"R_{a}", recorded, "F")
         if checks.is_foreign(op):
