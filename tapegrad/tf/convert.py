@@ -8,6 +8,7 @@ import numpy as np
 
 from tapegrad.core import tensor as core
 from tapegrad.dtypes import is_inexact
+from tapegrad.ops.convert import asarray, raw_of
 from tapegrad.registry.space import SCALARS, SPACES
 from tapegrad.tf.dtypes import as_dtype, numpy_dtype
 from tapegrad.tf.errors import UnimplementedError
@@ -30,16 +31,23 @@ def convert_raw(value: Any, dtype: np.dtype[Any] | None = None, *, prefer: bool 
         return scalar_of(value, dtype), None
     if isinstance(value, core.Tensor) or hasattr(kind, "__tapegrad_tensor__"):
         raw, node = core.standing_for(value).read()
-        if dtype is not None and raw.dtype != dtype:
-            raise ValueError(
-                f"Tensor conversion requested dtype {as_dtype(dtype).name} for Tensor with dtype {as_dtype(raw.dtype).name}: {value!r}"
-            )
-        return raw, node
+        return _as_asked(raw, value, dtype), node
+    if kind.__module__.startswith("tensorflow."):  # TensorFlow's own
+        return _as_asked(raw_of(asarray(value)), value, dtype), None
     if hasattr(kind, "__tf_tensor__"):
         return convert_raw(value.__tf_tensor__(None if dtype is None else as_dtype(dtype)), dtype)
     if isinstance(value, list | tuple | range):
         return _sequence(value, dtype, prefer)
     return _without_history(value, dtype), None
+
+
+def _as_asked(raw: Any, value: Any, dtype: np.dtype[Any] | None) -> Any:
+    """The raw array of a tensor, if it is of the dtype that it has to be."""
+    if dtype is not None and raw.dtype != dtype:
+        raise ValueError(
+            f"Tensor conversion requested dtype {as_dtype(dtype).name} for Tensor with dtype {as_dtype(raw.dtype).name}: {value!r}"
+        )
+    return raw
 
 
 def _without_history(value: Any, dtype: np.dtype[Any] | None) -> Any:

@@ -20,10 +20,12 @@ FLOAT = float32
 
 
 def _filled(shape: Any, dtype: Any, value: int) -> Tensor:
-    wanted = as_dtype(dtype)
+    wanted, size = as_dtype(dtype), lengths(shape)
+    if any(n < 0 for n in size):
+        raise invalid("Fill", f"Dimension {min(size)} must be >= 0")
     if wanted.name == "string":
-        return made(np.full(lengths(shape), b"", object))
-    raw = np.full(lengths(shape), value, wanted.numpy)
+        return made(np.full(size, b"", object))
+    raw = np.full(size, value, wanted.numpy)
     return made(raw if raw.shape else raw[()])
 
 
@@ -122,6 +124,8 @@ def one_hot(
     index = convert(indices).array
     if index.dtype.kind not in "iu":
         raise invalid("OneHot", f"Value for attr 'TI' of {as_dtype(index.dtype).name} is not in the list of allowed values")
+    if int(depth) < 0:
+        raise invalid("OneHot", f"depth must be non-negative, got: {int(depth)}")
     if dtype is None:
         dtype = next((convert(v).dtype for v in (on_value, off_value) if v is not None), FLOAT)
     wanted = numpy_dtype(dtype)

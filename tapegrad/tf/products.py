@@ -88,7 +88,7 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
     try:
         return S.adopt(core_einsum(equation, *xs))
     except (TypeError, ValueError, RuntimeError) as error:
-        raise ValueError(str(error)) from error
+        raise invalid("Einsum", str(error)) from error
 
 
 @export("norm", "linalg.norm")

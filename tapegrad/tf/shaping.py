@@ -145,7 +145,7 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
         return identity(values)
     xs = tensors_of(values)
     if not xs:
-        raise ValueError("concat: expected at least one tensor")
+        raise invalid("ConcatV2", "expected at least one tensor")
     mismatch_in("ConcatV2", xs)
     axis, first = int(axis), xs[0].array
     if not -first.ndim <= axis < first.ndim:
@@ -167,6 +167,8 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     """Tensors of one shape side by side along a new axis."""
     xs = tensors_of(values)
+    if not xs:
+        return made(np.zeros(0, np.float32))
     mismatch_in("Pack", xs)
     for k, x in enumerate(xs[1:], 1):
         if x.array.shape != xs[0].array.shape:
@@ -271,7 +273,10 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
 def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0, name: str | None = None) -> Tensor:
     """The tensor with elements put around it: a value, or its own mirrored with (SYMMETRIC) or without its border."""
     x = convert(tensor)
-    widths = [(int(a), int(b)) for a, b in np.asarray(convert(paddings).array)]
+    pairs = np.asarray(convert(paddings).array)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise invalid("Pad", f"paddings must be a matrix with 2 columns: {shape_text(pairs)}")
+    widths = [(int(a), int(b)) for a, b in pairs]
     mode = mode.upper()
     if mode not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
         raise ValueError(

@@ -12,6 +12,7 @@ from tapegrad.core import tensor as core
 from tapegrad.sparse import SparseRows
 from tapegrad.tf.convert import convert, convert_raw, identity
 from tapegrad.tf.dtypes import DType, as_dtype, numpy_dtype
+from tapegrad.tf.errors import invalid
 from tapegrad.tf.names import scoped
 from tapegrad.tf.operators import install, plain
 from tapegrad.tf.shapes import TensorShape, shape_of
@@ -209,7 +210,10 @@ class Variable(CoreVariable):
         if isinstance(delta, IndexedSlices):
             delta = convert(delta)
         if type(delta) is not SparseRows:
-            delta = made(self._new_value(delta, "assign value"))
+            raw = convert_raw(delta, self.array.dtype)[0]
+            if raw.shape != self.array.shape:
+                raise invalid(None, f"cannot update variable with shape {self.shape} using a Tensor with shape {tuple(raw.shape)}")
+            delta = made(raw)
         how(self, delta)
         return self if read_value else None
 
