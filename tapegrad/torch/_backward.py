@@ -13,6 +13,7 @@ from tapegrad.core.tensor import Tensor as Core
 from tapegrad.core.tensor import linked
 from tapegrad.errors import TapegradError
 from tapegrad.kernels.batched import Batched
+from tapegrad.kernels.numpy_scatter import Rows
 from tapegrad.registry.batching import inside, new_level
 from tapegrad.registry.rules import Variant
 from tapegrad.registry.space import F, space_of_type
@@ -20,6 +21,7 @@ from tapegrad.torch import _watching
 from tapegrad.torch._errors import SPENT, translated
 from tapegrad.torch._inplace import add_into
 from tapegrad.torch._recorder import IMPLICIT, OWNERS, is_leaf_node, own, switch
+from tapegrad.torch._sparse import Sparse, from_rows, joined
 from tapegrad.torch._tensor import STYLE, Tensor, auto_of, wrap
 from tapegrad.torch._versions import check
 
@@ -174,6 +176,8 @@ def as_gradient(g: Any) -> Any:
     if type(g) is Core:
         out = STYLE.adopt(g)
         return out
+    if type(g) is Rows:
+        return from_rows(g)
     if hasattr(g, "dense"):
         g = g.dense()
     return wrap(g)
@@ -274,6 +278,8 @@ def _add(auto: Any, g: Any, fresh: bool, create_graph: bool) -> None:
             auto.grad = STYLE.add(have, as_gradient(g) if type(g) is not Tensor else g)
         finally:
             switch(was)
+    elif type(have) is Sparse:
+        auto.grad = joined(have, as_gradient(g))
     else:
         raw = g.read()[0] if isinstance(g, Core) else g
         add_into(have, raw.dense() if hasattr(raw, "dense") else raw)
@@ -285,6 +291,8 @@ def _first(g: Any, fresh: bool, create_graph: bool) -> Any:
             return STYLE.adopt(linked(g.array, g.node))
         g = g.read()[0]
         fresh = False
+    if type(g) is Rows:
+        return from_rows(g)
     if hasattr(g, "dense"):
         g, fresh = g.dense(), True
     if type(g) is np.ndarray and not (fresh and g.base is None and g.flags.owndata and g.flags.writeable):

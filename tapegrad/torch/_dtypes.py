@@ -164,7 +164,10 @@ class finfo:
         self.dtype = given.to_real()._name
 
     def __repr__(self) -> str:
-        return f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, dtype={self.dtype})"
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+            f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})"
+        )
 
 
 class iinfo:

@@ -138,10 +138,11 @@ def text(x: Any) -> str:
     if own_node is not None:
         end.append("requires_grad=True" if is_leaf_node(own_node) else f"grad_fn=<{_name(x)}>")
     whole = f"tensor({body}"
+    last = len(whole) - whole.rfind("\n") + 1
     for part in end:
-        last = len(whole) - whole.rfind("\n") - 1
         new = last + len(part) + 2 > OPTIONS["linewidth"]
         whole += (",\n       " if new else ", ") + part
+        last = len("tensor(") + len(part) if new else last + len(part) + 2
     whole += ")"
     auto = getattr(x, "_auto", None)
     return f"Parameter containing:\n{whole}" if auto is not None and auto.flags.get("parameter") else whole

@@ -71,3 +71,9 @@ _TABLE = {
 for _signature, _body in _TABLE.items():
     globals()[_signature.partition("(")[0]] = compiled(_signature, _body, _NAMES, where="torch.fft")
 __all__ = [name.partition("(")[0] for name in _TABLE]
+
+
+def __getattr__(name: str) -> Any:
+    from tapegrad.torch._missing import refuse
+
+    return refuse("torch.fft", name, globals())

@@ -108,13 +108,13 @@ def _solve(a: Any, b: Any, left: bool) -> Any:
 def _qr(x: Any, mode: str) -> Any:
     if mode == "r":
         q, r = S.qr(x, mode="reduced")
-        return named.linalg_qr(q.new_empty(0), r)  # type: ignore[attr-defined]
-    return named.linalg_qr(*S.qr(x, mode=mode))  # type: ignore[attr-defined]
+        return named.linalg_qr(q.new_empty(0), r)
+    return named.linalg_qr(*S.qr(x, mode=mode))
 
 
 def _eigh(x: Any, UPLO: str) -> Any:
     _square("eigh", x)
-    return named.linalg_eigh(*S.eigh(_one_triangle(x, UPLO)))  # type: ignore[attr-defined]
+    return named.linalg_eigh(*S.eigh(_one_triangle(x, UPLO)))
 
 
 def _one_triangle(x: Any, UPLO: str) -> Any:
@@ -133,7 +133,7 @@ def _lstsq(a: Any, b: Any, rcond: Any, driver: Any) -> Any:
     rank = S.matrix_rank(a.detach())
     d = S.subtract(S.matmul(a, x), b)
     residuals = S.sum(S.square(d), axis=-2) if m > n else a.new_empty(0)
-    return named.linalg_lstsq(x, residuals, rank, a.new_empty(0))  # type: ignore[attr-defined]
+    return named.linalg_lstsq(x, residuals, rank, a.new_empty(0))
 
 
 def _cross(a: Any, b: Any, dim: int) -> Any:
@@ -164,7 +164,48 @@ def _lu(x: Any, pivot: bool) -> Any:
     np.put_along_axis(p, np.expand_dims(order, -1), 1, -1)
     rows = S.matmul(wrap(np.swapaxes(p, -1, -2).copy()), x)
     lower, upper = _without_pivots(rows, k)
-    return named.linalg_lu(wrap(p), lower, upper)  # type: ignore[attr-defined]
+    return named.linalg_lu(wrap(p), lower, upper)
+
+
+def _lu_factor(x: Any, pivot: bool) -> Any:
+    """L and U in one matrix, and the row exchanges, counted from 1."""
+    import scipy.linalg
+
+    p, lower, upper = _lu(x, pivot)
+    raw = np.asarray(x.read()[0])
+    pivots = np.empty((*raw.shape[:-2], min(raw.shape[-2:])), np.int32)
+    for i in np.ndindex(*raw.shape[:-2]):
+        pivots[i] = scipy.linalg.lu_factor(raw[i])[1] + 1 if raw.shape[-1] == raw.shape[-2] else _exchanges(np.asarray(p.array)[i])
+    n, m = raw.shape[-2:]
+    whole = S.pad(S.tril(lower, k=-1), ((0, 0),) * (raw.ndim - 1) + ((0, max(m - n, 0)),))
+    below = S.pad(upper, ((0, 0),) * (raw.ndim - 2) + ((0, max(n - m, 0)), (0, 0)))
+    return named.linalg_lu_factor(S.add(whole, below), wrap(pivots))
+
+
+def _exchanges(p: Any) -> Any:
+    """The row exchanges, counted from 1, whose product is a permutation matrix."""
+    order, found = np.argmax(p, axis=0), []
+    rows = list(range(len(order)))
+    for i in range(len(order)):
+        j = rows.index(order[i])
+        rows[i], rows[j] = rows[j], rows[i]
+        found.append(j + 1)
+    return found[: p.shape[-1]]
+
+
+def _lu_unpack(data: Any, pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
+    n, m = data.array.shape[-2:]
+    k = min(n, m)
+    lower = S.add(S.tril(S.getitem(data, (Ellipsis, slice(None), slice(0, k))), k=-1), wrap(np.eye(n, k, dtype=data.array.dtype)))
+    upper = S.triu(S.getitem(data, (Ellipsis, slice(0, k), slice(None))))
+    swaps = np.asarray(pivots.array)
+    p = np.zeros((*swaps.shape[:-1], n, n), data.array.dtype)
+    for i in np.ndindex(*swaps.shape[:-1]):
+        rows = list(range(n))
+        for a, b in enumerate(swaps[i]):
+            rows[a], rows[b - 1] = rows[b - 1], rows[a]
+        p[i][rows, np.arange(n)] = 1
+    return named.lu_unpack(wrap(p), lower, upper)
 
 
 def _without_pivots(x: Any, k: int) -> tuple[Any, Any]:
@@ -213,6 +254,7 @@ _TABLE = {
     "multi_dot(tensors)": "_multi_dot(tensors)",
     "lstsq(A, B, rcond=None, *, driver=None)": "_lstsq(A, B, rcond, driver)",
     "lu(A, *, pivot=True)": "_lu(A, pivot)",
+    "lu_factor(A, *, pivot=True)": "_lu_factor(A, pivot)",
     "diagonal(A, *, offset=0, dim1=-2, dim2=-1)": "A.diagonal(offset, dim1, dim2)",
     "inv_ex(A, *, check_errors=False)": "named.linalg_inv_ex(_inv(A), A.new_zeros(A.shape[:-2]).int())",
     "cholesky_ex(A, *, upper=False, check_errors=False)":
@@ -238,3 +280,9 @@ _NAMES |= {"_cond": _cond, "_vander": _vander}
 for _signature, _body in _TABLE.items():
     globals()[_signature.partition("(")[0]] = compiled(_signature, _body, _NAMES, where="torch.linalg")
 __all__ = [name.partition("(")[0] for name in _TABLE] + ["LinAlgError"]
+
+
+def __getattr__(name: str) -> Any:
+    from tapegrad.torch._missing import refuse
+
+    return refuse("torch.linalg", name, globals())

@@ -31,7 +31,7 @@ def spawn(
     fn: Any, args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False, start_method: str = "spawn"
 ) -> Any:
     """Call `fn(i, *args)` in `nprocs` new processes."""
-    context = _own.get_context(start_method)
+    context: Any = _own.get_context(start_method)
     found = [context.Process(target=_call, args=(fn, i, args), daemon=daemon) for i in range(nprocs)]
     for process in found:
         process.start()

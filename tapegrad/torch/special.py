@@ -46,3 +46,9 @@ def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
 
 
 __all__ = [*(s.partition("(")[0] for s in _TABLE), *_SAME, "log_softmax", "softmax"]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    from tapegrad.torch._missing import refuse
+
+    return refuse("torch.special", name, globals())

@@ -39,7 +39,8 @@ def compiled(signature: str, body: str, names: Mapping[str, Any], *, out: bool =
     """The function of one row."""
     name, params = _parsed(signature)
     by_alias = [(p, _ALIASES[p]) for p, _ in params if p in _ALIASES]
-    parts, star, checked = [], False, []
+    checked: list[str] = []
+    parts, star = [], False
     for p, default in params:
         if p.startswith("*"):
             star = True

@@ -16,6 +16,7 @@ from tapegrad.torch._functions._build import FUNCTIONS, METHODS, define, functio
 from tapegrad.torch._inplace import in_place
 from tapegrad.torch._shapes import VIEWS
 from tapegrad.torch._size import Size
+from tapegrad.torch._sparse import sparse_coo_tensor, to_sparse
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor, wrap
 
@@ -185,6 +186,8 @@ METHODS["is_cpu"] = property(lambda self: True)
 METHODS["layout"] = property(lambda self: _layout())
 METHODS["names"] = property(lambda self: (None,) * dim(self))
 METHODS["dense_dim"] = dim
+METHODS["to_sparse"] = to_sparse
+FUNCTIONS["sparse_coo_tensor"] = sparse_coo_tensor
 METHODS["to_dense"] = lambda self, dtype=None, **_: self if dtype is None else self.to(dtype)
 
 

@@ -352,7 +352,7 @@ def _histogram(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> Any
     edges = _raw(bins) if isinstance(bins, Tensor) else bins
     w = None if weight is None else _raw(weight).reshape(-1)
     counts, edges = np.histogram(raw.reshape(-1), edges, range, weights=w, density=density)
-    return _named.histogram(wrap(counts.astype(raw.dtype)), wrap(edges.astype(raw.dtype)))  # type: ignore[attr-defined]
+    return _named.histogram(wrap(counts.astype(raw.dtype)), wrap(edges.astype(raw.dtype)))
 
 
 _NAMES = {k: v for k, v in list(globals().items()) if callable(v)}

@@ -10,7 +10,7 @@ import numpy as np
 import tapegrad.linalg  # noqa: F401  declares its ops
 from tapegrad.ops.einsum import einsum as _plain_einsum
 from tapegrad.torch import _named as named
-from tapegrad.torch import linalg
+from tapegrad.torch import _sparse, linalg
 from tapegrad.torch._functions._build import FUNCTIONS, METHODS, define
 from tapegrad.torch._shapes import dimension
 from tapegrad.torch._tensor import STYLE as S
@@ -24,6 +24,8 @@ def _dims(x: Any, n: int, text: str) -> Any:
 
 
 def _mm(a: Any, b: Any) -> Any:
+    if isinstance(a, _sparse.Sparse):
+        return _sparse.mm(a, b)
     if len(a.array.shape) != 2:
         raise RuntimeError("self must be a matrix")
     _dims(b, 2, "mat2 must be a matrix")
@@ -153,11 +155,11 @@ def _logdet(x: Any) -> Any:
 
 def _svd(x: Any, some: bool, compute_uv: bool) -> Any:
     u, s, vh = S.svd(x, full_matrices=not some)
-    return named.svd(u, s, vh.mH)  # type: ignore[attr-defined]
+    return named.svd(u, s, vh.mH)
 
 
 def _qr(x: Any, some: bool) -> Any:
-    return named.qr(*S.qr(x, mode="reduced" if some else "complete"))  # type: ignore[attr-defined]
+    return named.qr(*S.qr(x, mode="reduced" if some else "complete"))
 
 
 def _triangular_solve(b: Any, a: Any, upper: bool, transpose: bool, unitriangular: bool) -> Any:
@@ -190,7 +192,7 @@ def _renorm(x: Any, p: float, dim: int, maxnorm: float) -> Any:
     return S.multiply(x, S.where(S.greater(size, maxnorm), S.divide(maxnorm, S.add(size, 1e-7)), 1.0))
 
 
-_NAMES = {k: v for k, v in list(globals().items()) if callable(v)} | {"linalg": linalg}
+_NAMES = {k: v for k, v in list(globals().items()) if callable(v)} | {"linalg": linalg, "_sparse": _sparse}
 define(
     {
         "mm(input, mat2)": "_mm(input, mat2)",
@@ -222,6 +224,7 @@ define(
         "cov(input, *, correction=1, fweights=None, aweights=None)": "_cov(input, correction, fweights, aweights)",
         "corrcoef(input)": "_corrcoef(input)",
         "adjoint(input)": "input.mH",
+        "lu(input, pivot=True, get_infos=False)": "linalg.lu_factor(input, pivot=pivot)",
     },
     {**_NAMES, "named": named},
     out=True,
@@ -243,9 +246,10 @@ define(
         "tensordot(a, b, dims=2)": "_tensordot(a, b, dims)",
         "cdist(x1, x2, p=2.0, compute_mode='use_mm_for_euclid_dist_if_necessary')": "_cdist(x1, x2, p)",
         "pdist(input, p=2)": "_pdist(input, p)",
+        "lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True)": "linalg._lu_unpack(LU_data, LU_pivots)",
         "chain_matmul(*matrices)": "linalg.multi_dot(matrices)",
         "einsum(equation, *operands)": "_einsum(equation, *operands)",
-        "spmm|smm(input, mat2)": "_mm(input, mat2)",
+        "spmm|smm(input, mat2)": "_sparse.mm(input, mat2)",
     },
     _NAMES,
     methods=False,

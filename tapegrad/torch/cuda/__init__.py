@@ -8,9 +8,19 @@ from tapegrad.torch._absent import NoDevice as device
 from tapegrad.torch._absent import no_cuda, nothing, part
 from tapegrad.torch._functions.convert import LEGACY
 
-_ZERO = ["device_count", "memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved", "memory_cached", "max_memory_cached"]
-_QUIET = ["empty_cache", "manual_seed", "manual_seed_all", "seed", "seed_all", "set_device", "init", "ipc_collect", "reset_peak_memory_stats", "reset_max_memory_allocated"]
-_REFUSED = ["current_device", "get_device_name", "get_device_properties", "get_device_capability", "synchronize", "current_stream", "default_stream", "memory_summary", "memory_stats", "mem_get_info", "Stream", "Event", "get_rng_state", "set_rng_state", "stream"]
+_ZERO = [
+    "device_count", "memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved",
+    "memory_cached", "max_memory_cached",
+]  # fmt: skip
+_QUIET = [
+    "empty_cache", "manual_seed", "manual_seed_all", "seed", "seed_all", "set_device", "init", "ipc_collect",
+    "reset_peak_memory_stats", "reset_max_memory_allocated",
+]  # fmt: skip
+_REFUSED = [
+    "current_device", "get_device_name", "get_device_properties", "get_device_capability", "synchronize",
+    "current_stream", "default_stream", "memory_summary", "memory_stats", "mem_get_info", "Stream", "Event",
+    "get_rng_state", "set_rng_state", "stream",
+]  # fmt: skip
 
 
 def is_available() -> bool:

@@ -15,9 +15,9 @@ class UninitializedParameter(Parameter):
     flag = "lazy parameter"
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
-        from tapegrad.torch import empty
+        from tapegrad.torch._functions._build import FUNCTIONS
 
-        made = Parameter(empty(0, device=device, dtype=dtype), requires_grad)
+        made = Parameter(FUNCTIONS["empty"](0, device=device, dtype=dtype), requires_grad)
         auto_of(made).flags["lazy parameter"] = True
         return made
 
@@ -31,9 +31,9 @@ class UninitializedBuffer(Buffer):
     def __new__(
         cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
     ) -> Any:
-        from tapegrad.torch import empty
+        from tapegrad.torch._functions._build import FUNCTIONS
 
-        made = Buffer(empty(0, device=device, dtype=dtype), persistent=persistent)
+        made = Buffer(FUNCTIONS["empty"](0, device=device, dtype=dtype), persistent=persistent)
         auto_of(made).flags["lazy buffer"] = True
         return made
 
@@ -46,9 +46,9 @@ def is_lazy(param: Any) -> bool:
 
 def materialize(param: Any, shape: Any) -> None:
     """Give a waiting parameter or buffer a shape; its values mean nothing yet."""
-    from tapegrad.torch import empty
+    from tapegrad.torch._functions._build import FUNCTIONS
 
-    param.data = empty(*shape, dtype=param.dtype)
+    param.data = FUNCTIONS["empty"](*shape, dtype=param.dtype)
     for flag in ("lazy parameter", "lazy buffer"):
         auto_of(param).flags.pop(flag, None)
 

@@ -51,7 +51,7 @@ class Stepper(Optimizer):
         """Change the parameters; `closure` computes the loss anew."""
         loss = None
         if closure is not None:
-            from tapegrad.torch import enable_grad
+            from tapegrad.torch._modes import enable_grad
 
             with enable_grad():
                 loss = closure()

@@ -81,7 +81,7 @@ class LBFGS(Optimizer):
     # -- the step ----------------------------------------------------------------------------------------------
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
         """Change the parameters; `closure` computes the loss and its gradients anew, and is called several times."""
-        from tapegrad.torch import enable_grad
+        from tapegrad.torch._modes import enable_grad
 
         group = self.param_groups[0]
         search = group["line_search_fn"]
@@ -156,7 +156,7 @@ class _Memory:
         self.steps = [opened(v) for v in state.get("old_stps", ())]
         self.inverse = [float(v) for v in state.get("ro", ())]
         self.scale = float(state.get("H_diag", 1))
-        self.d = opened(state["d"]) if "d" in state else None
+        self.d: Any = opened(state["d"]) if "d" in state else None
         self.g = opened(state["prev_flat_grad"]) if "prev_flat_grad" in state else None
 
     def direction(self, g: Any, t: float, fresh: bool) -> Any:

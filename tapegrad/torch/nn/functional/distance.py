@@ -67,7 +67,7 @@ def embedding(
 
 def _renorm(weight: Any, ids: Any, max_norm: float, norm_type: float) -> None:
     """Rows that are too long, shortened in place."""
-    from tapegrad.torch import no_grad
+    from tapegrad.torch._modes import no_grad
 
     rows = np.unique(ids)
     raw = np.asarray(weight.array)[rows]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -48,7 +48,7 @@ def _unbatched(y: Any, batched: bool) -> Any:
 def _one_dtype(x: Any, weight: Any, bias: Any) -> None:
     if x.array.dtype == weight.array.dtype:
         return
-    from tapegrad.torch._functions.convert import METHODS
+    from tapegrad.torch._functions._build import METHODS
 
     a, b = (METHODS["type"](t).removeprefix("torch.") for t in (x, weight))
     raise RuntimeError(f"Input type ({a}) and weight type ({b}) should be the same")
@@ -283,3 +283,7 @@ for _signature, _body in _table().items():
     _name = _signature.partition("(")[0]
     globals()[_name] = compiled(_signature, _body, _NAMES, out=False, where="torch.nn.functional")
     __all__.append(_name)
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...

@@ -301,10 +301,10 @@ def multilabel_margin_loss(
             pairs.append((i, int(label)))
     losses = S.sum(S.multiply(x, 0.0), axis=1)
     if pairs:
-        i, j = (np.array(v) for v in zip(*pairs, strict=True))
-        gap = S.subtract(1.0, S.subtract(S.expand_dims(S.getitem(x, (i, j)), axis=1), S.getitem(x, i)))
-        kept = S.where(wrap(member[i]), 0.0, S.relu(gap))
-        losses = S.add(losses, S.divide(S.put_add(S.sum(kept, axis=1), (i,), (n,)), float(k)))
+        at, j = (np.array(v) for v in zip(*pairs, strict=True))
+        gap = S.subtract(1.0, S.subtract(S.expand_dims(S.getitem(x, (at, j)), axis=1), S.getitem(x, at)))
+        kept = S.where(wrap(member[at]), 0.0, S.relu(gap))
+        losses = S.add(losses, S.divide(S.put_add(S.sum(kept, axis=1), (at,), (n,)), float(k)))
     found = reduced(losses, reduction)
     return found.squeeze(0) if reduction == "none" and len(input.array.shape) == 1 else found
 
@@ -346,7 +346,8 @@ def ctc_loss(
     logp = log_probs.unsqueeze(1) if single else log_probs
     steps, whole = np.asarray(targets.array), [int(n) for n in np.atleast_1d(_numbers(target_lengths))]
     times = [int(n) for n in np.atleast_1d(_numbers(input_lengths))]
-    losses, at = [], 0
+    losses: list[Any] = []
+    at: Any = 0
     for b, (t, n) in enumerate(zip(times, whole, strict=True)):
         if steps.ndim == 1 and not (single and len(whole) == 1):
             label, at = steps[at : at + n], at + n

@@ -50,7 +50,7 @@ def batch_norm(
 
 def _towards(running: Any, value: Any, momentum: float) -> None:
     """A running mean, one step nearer to a value."""
-    from tapegrad.torch import no_grad
+    from tapegrad.torch._modes import no_grad
 
     with no_grad():
         new = running.array * (1 - momentum) + momentum * value

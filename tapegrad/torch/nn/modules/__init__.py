@@ -18,11 +18,10 @@ from tapegrad.torch.nn.modules.container import (
     Container,
     ModuleDict,
     ModuleList,
-    ParameterDict,
-    ParameterList,
     Sequential,
 )
 from tapegrad.torch.nn.modules.module import Module
+from tapegrad.torch.nn.modules.parameters import ParameterDict, ParameterList
 
 PARTS = (activation, conv, linear, loss, norm, rnn, shapes, sparse, transformer)
 NAMES = [name for part in PARTS for name in part.__all__]

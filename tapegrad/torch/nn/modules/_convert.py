@@ -20,7 +20,7 @@ class Conversions:
         def children(self) -> Any: ...
 
     def _apply(self, fn: Callable[[Any], Any], recurse: bool = True) -> Self:
-        from tapegrad.torch import no_grad
+        from tapegrad.torch._modes import no_grad
 
         if recurse:
             for module in self.children():

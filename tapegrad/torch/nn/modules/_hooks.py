@@ -287,7 +287,7 @@ def _identity(on_grads: Callable[[tuple[Any, ...]], tuple[Any, ...]], *tensors: 
     """The tensors as they are, whose gradients pass through a function."""
     from tapegrad.torch.autograd import Function
 
-    class BackwardHookFunction(Function):
+    class BackwardHookFunction(Function):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, *args: Any) -> Any:
             ctx.mark_non_differentiable(*[a for a in args if not a.requires_grad])

@@ -25,7 +25,7 @@ class Lazy:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.has_uninitialized_params():
-            from tapegrad.torch import no_grad
+            from tapegrad.torch._modes import no_grad
 
             with no_grad():
                 self.initialize_parameters(*args, **kwargs)

@@ -92,7 +92,7 @@ def load_own(
 def _load_tensor(
     module: Any, name: str, key: str, param: Any, given: Any, assign: bool, errors: list[str]
 ) -> None:
-    from tapegrad.torch import no_grad
+    from tapegrad.torch._modes import no_grad
     from tapegrad.torch.nn.parameter import Parameter, is_lazy, materialize
 
     if not is_tensor(given):

@@ -44,7 +44,8 @@ class _NormBase(Module):
         self.reset_parameters()
 
     def _make(self, where: dict[str, Any]) -> None:
-        from tapegrad.torch import empty, ones, tensor, zeros
+        from tapegrad.torch import empty, ones, zeros
+        from tapegrad.torch._construct import tensor
 
         n = self.num_features
         for name, there in (("weight", self.affine), ("bias", self.affine and self._biased)):
@@ -165,7 +166,7 @@ class _LazyNorm(Lazy):
         super().__init__(0, *args, **words)  # type: ignore[call-arg]
 
     def _make(self, where: dict[str, Any]) -> None:
-        from tapegrad.torch import tensor
+        from tapegrad.torch._construct import tensor
 
         for name in ("weight", "bias"):
             if self.affine and (name == "weight" or self._biased):  # type: ignore[attr-defined]

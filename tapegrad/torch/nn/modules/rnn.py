@@ -115,7 +115,7 @@ class RNNBase(Module):
             width = self.input_size if layer == 0 else state * (2 if self.bidirectional else 1)
             for direction in range(2 if self.bidirectional else 1):
                 end = f"_l{layer}{'_reverse' if direction else ''}"
-                shapes = {f"weight_ih{end}": (gates, width), f"weight_hh{end}": (gates, state)}
+                shapes: dict[str, Any] = {f"weight_ih{end}": (gates, width), f"weight_hh{end}": (gates, state)}
                 if self.bias:
                     shapes |= {f"bias_ih{end}": (gates,), f"bias_hh{end}": (gates,)}
                 if self.proj_size:
@@ -141,7 +141,7 @@ class RNNBase(Module):
     # -- the pass ----------------------------------------------------------------------------------------------
     def forward(self, input: Any, hx: Any = None) -> Any:
         packed = isinstance(input, PackedSequence)
-        sizes = input.batch_sizes.tolist() if packed else None
+        sizes: Any = input.batch_sizes.tolist() if packed else None
         x = input.data if packed else input
         rank = len(x.array.shape)
         batched = packed or rank == 3
@@ -171,7 +171,7 @@ class RNNBase(Module):
     def _kind(self) -> str:
         return self.mode.partition("_")[0]
 
-    def _initial(self, hx: Any, x: Any, batch: int, batched: bool, order: Any) -> list[Any]:
+    def _initial(self, hx: Any, x: Any, batch: Any, batched: bool, order: Any) -> list[Any]:
         """The states to begin with, (layers * directions, N, H) each."""
         from tapegrad.torch import zeros
 

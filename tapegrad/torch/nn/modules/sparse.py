@@ -40,7 +40,7 @@ class _Table(Module):
         self._fill_padding_idx_with_zero()
 
     def _fill_padding_idx_with_zero(self) -> None:
-        from tapegrad.torch import no_grad
+        from tapegrad.torch._modes import no_grad
 
         if self.padding_idx is not None:
             with no_grad():

@@ -18,9 +18,9 @@ __all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "Tran
 
 def _function(activation: Any) -> Any:
     if activation == "relu":
-        return F.relu  # type: ignore[attr-defined]
+        return F.relu
     if activation == "gelu":
-        return F.gelu  # type: ignore[attr-defined]
+        return F.gelu
     if callable(activation):
         return activation
     raise RuntimeError(f"activation should be relu/gelu, not {activation}")
@@ -67,7 +67,7 @@ class _Layer(Module):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self.__dict__.setdefault("activation", F.relu)  # type: ignore[attr-defined]
+        self.__dict__.setdefault("activation", F.relu)
 
     def _around(self, i: int, x: Any, block: Any) -> Any:
         """A block with its normalisation, dropout and the way past it."""

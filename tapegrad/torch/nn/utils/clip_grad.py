@@ -20,8 +20,8 @@ def get_total_norm(
     tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Any:
     """The norm of all tensors, as if they were one vector."""
-    from tapegrad.torch import tensor
-    from tapegrad.torch.linalg import vector_norm  # type: ignore[attr-defined]
+    from tapegrad.torch._construct import tensor
+    from tapegrad.torch.linalg import vector_norm
 
     found = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not found:

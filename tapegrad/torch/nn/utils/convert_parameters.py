@@ -18,7 +18,8 @@ def parameters_to_vector(parameters: Any) -> Any:
 
 def vector_to_parameters(vec: Any, parameters: Any) -> None:
     """Let the parameters have the elements of a vector, and share its memory."""
-    if not isinstance(vec, Tensor):
+    kind: Any = Tensor
+    if not isinstance(vec, kind):
         raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")
     at = 0
     for p in parameters:

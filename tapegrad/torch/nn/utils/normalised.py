@@ -12,7 +12,7 @@ __all__ = ["remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weigh
 
 def norm_except(v: Any, dim: Any) -> Any:
     """The norm over all axes but one, with the axes kept."""
-    from tapegrad.torch.linalg import vector_norm  # type: ignore[attr-defined]
+    from tapegrad.torch.linalg import vector_norm
 
     n = len(v.array.shape)
     if dim is None or dim == -1:
@@ -100,8 +100,8 @@ class SpectralNorm:
         return weight.reshape(weight.array.shape[0], -1)
 
     def compute_weight(self, module: Any, do_power_iteration: bool) -> Any:
-        from tapegrad.torch import no_grad
-        from tapegrad.torch.nn.functional import normalize  # type: ignore[attr-defined]
+        from tapegrad.torch._modes import no_grad
+        from tapegrad.torch.nn.functional import normalize
 
         weight = getattr(module, f"{self.name}_orig")
         u, v = getattr(module, f"{self.name}_u"), getattr(module, f"{self.name}_v")
@@ -118,7 +118,7 @@ class SpectralNorm:
         setattr(module, self.name, self.compute_weight(module, module.training))
 
     def remove(self, module: Any) -> None:
-        from tapegrad.torch import no_grad
+        from tapegrad.torch._modes import no_grad
 
         with no_grad():
             weight = self.compute_weight(module, False)
@@ -132,8 +132,8 @@ def spectral_norm(
     module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Any:
     """Let a weight be divided by its largest singular value."""
-    from tapegrad.torch import no_grad
-    from tapegrad.torch.nn.functional import normalize  # type: ignore[attr-defined]
+    from tapegrad.torch._modes import no_grad
+    from tapegrad.torch.nn.functional import normalize
 
     for hook in module._forward_pre_hooks.values():
         if isinstance(hook, SpectralNorm) and hook.name == name:

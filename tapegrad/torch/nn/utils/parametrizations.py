@@ -37,7 +37,7 @@ class _SpectralNorm(Module):
     """A weight divided by its largest singular value, found by power iteration."""
 
     def __init__(self, weight: Any, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
-        from tapegrad.torch.nn.functional import normalize  # type: ignore[attr-defined]
+        from tapegrad.torch.nn.functional import normalize
 
         super().__init__()
         self.dim = dim
@@ -56,8 +56,8 @@ class _SpectralNorm(Module):
         return weight.flatten(1)
 
     def _iterate(self, matrix: Any, n: int) -> None:
-        from tapegrad.torch import no_grad
-        from tapegrad.torch.nn.functional import normalize  # type: ignore[attr-defined]
+        from tapegrad.torch._modes import no_grad
+        from tapegrad.torch.nn.functional import normalize
 
         with no_grad():
             for _ in range(n):
@@ -65,7 +65,7 @@ class _SpectralNorm(Module):
                 self._v.copy_(normalize(matrix.t().mv(self._u), dim=0, eps=self.eps))
 
     def forward(self, weight: Any) -> Any:
-        from tapegrad.torch.nn.functional import normalize  # type: ignore[attr-defined]
+        from tapegrad.torch.nn.functional import normalize
 
         if weight.dim() == 1:
             return normalize(weight, dim=0, eps=self.eps)

@@ -35,7 +35,8 @@ class ParametrizationList(ModuleList):
     """The modules that a tensor goes through, and what it begins with."""
 
     def __init__(self, modules: Any, original: Any, unsafe: bool = False) -> None:
-        from tapegrad.torch import Tensor, no_grad
+        from tapegrad.torch._modes import no_grad
+        from tapegrad.torch._tensor import Tensor
 
         super().__init__(modules)
         self.unsafe = unsafe
@@ -58,7 +59,7 @@ class ParametrizationList(ModuleList):
 
     def right_inverse(self, value: Any) -> None:
         """Let the tensor have this value, by the inverses of its modules."""
-        from tapegrad.torch import no_grad
+        from tapegrad.torch._modes import no_grad
 
         with no_grad():
             for module in reversed(list(self)):

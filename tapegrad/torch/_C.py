@@ -1,0 +1,5 @@
+"""The names of PyTorch's C++ module that scripts look for: the error of linear algebra."""
+
+from tapegrad.torch.linalg import LinAlgError as _LinAlgError
+
+__all__ = ["_LinAlgError"]
