@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from typing import Any
 
 import numpy as np
@@ -306,11 +307,14 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
     """The gradients of the outputs' sum, or of their product with `grad_outputs`, for each of the inputs."""
+    if not only_inputs:
+        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True).", FutureWarning, stacklevel=2)
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
     allow_unused = materialize_grads if allow_unused is None else allow_unused
@@ -365,7 +369,7 @@ def _results(
 def _of_one(ys: Any, xs: Any, gs: Any, keep: bool, create_graph: bool, allow_unused: bool, materialize: bool) -> Any:
     """A batch of one: there is nothing to batch."""
     only = tuple(None if g is None else STYLE.squeeze(g, 0) for g in gs)
-    found = grad(ys, xs, only, keep, create_graph, allow_unused, False, materialize)
+    found = grad(ys, xs, only, keep, create_graph, allow_unused=allow_unused, materialize_grads=materialize)
     return tuple(None if g is None else STYLE.expand_dims(g, axis=0) for g in found)
 
 

@@ -268,7 +268,7 @@ def _pieces(x: Any, d: int, parts: list[Any], name: str) -> tuple[Any, ...]:
 def unbind(x: Any, dim: int = 0) -> tuple[Any, ...]:
     """Each place of an axis."""
     if not x.array.shape:
-        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     d = dimension(dim, len(x.array.shape))
     return _pieces(x, d, list(range(x.array.shape[d])), "UnbindBackward0")
 

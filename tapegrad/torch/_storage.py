@@ -56,10 +56,11 @@ class _Log:
     `hard` is when its values were last overwritten, and not just given up.
     """
 
-    __slots__ = ("earlier", "hard", "seqs", "where")
+    __slots__ = ("earlier", "hard", "seqs", "storage", "where")
 
-    def __init__(self, where: Any) -> None:
+    def __init__(self, where: Any, storage: Storage) -> None:
         self.where = where
+        self.storage = storage
         self.earlier = 0
         self.seqs: list[int] = []
         self.hard = 0
@@ -83,7 +84,7 @@ def wrote(storage: Storage, raw: Any, *, counted: bool = True, number: int | Non
     key = id(memory)
     log = WRITTEN.get(key)
     if log is None or log.where() is not memory:
-        log = WRITTEN[key] = _Log(weakref.ref(memory, lambda _: WRITTEN.pop(key, None)))
+        log = WRITTEN[key] = _Log(weakref.ref(memory, lambda _: WRITTEN.pop(key, None)), storage)
         log.earlier = storage.version - 1
     seqs = log.seqs
     seqs.append(seq)
@@ -116,7 +117,7 @@ def moved(storage: Storage, raw: Any, made: Any, before: int) -> None:
     if type(made) is np.ndarray:
         memory, seqs, earlier = owner(made), log.seqs, log.earlier
         key = id(memory)
-        log = WRITTEN[key] = _Log(weakref.ref(memory, lambda _: WRITTEN.pop(key, None)))
+        log = WRITTEN[key] = _Log(weakref.ref(memory, lambda _: WRITTEN.pop(key, None)), storage)
         log.seqs = list(seqs)
         log.earlier = earlier
 

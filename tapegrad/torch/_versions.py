@@ -15,15 +15,27 @@ from tapegrad.torch._node_names import name_of
 from tapegrad.torch._recorder import is_leaf_node
 from tapegrad.torch._storage import KEPT_HERE_ALONE, LAST, REPLACED, WRITTEN, owner
 
+#: By the id of the array: the numbers of writes to its memory, that of the last one that overwrote it, how many there were
+#: earlier, and the version now.
+_Logs = dict[int, tuple[list[int], int, int, int]]
+
 
 def check(order: list[Any]) -> None:
     """Raise if a node was made from values that were written to afterwards."""
     if not order or LAST[0] <= order[-1].seq:
         return
     oldest = order[-1].seq
-    logs = {key: (log.seqs, log.hard, log.earlier) for key, log in list(WRITTEN.items()) if log.seqs and log.seqs[-1] > oldest}
+    logs: _Logs = {
+        key: (log.seqs, log.hard, log.earlier, log.storage.version)
+        for key, log in list(WRITTEN.items())
+        if log.seqs and log.seqs[-1] > oldest
+    }
     for storage in list(REPLACED):
-        logs.update({id(raw): ([seq], 0, 0) for raw, seq in storage.scalars if seq > oldest})
+        seqs = [seq for _, seq in storage.scalars]
+        earlier = storage.version - len(seqs)
+        for k, (raw, seq) in enumerate(storage.scalars, 1):
+            if seq > oldest:
+                logs[id(raw)] = (seqs[:k], 0, earlier, storage.version)
     if not logs:
         return
     for node in order:
@@ -62,26 +74,24 @@ def _places(op: Any) -> tuple[int, ...]:
     return found
 
 
-def _look(node: Any, value: Any, logs: dict[int, tuple[list[int], int, int]]) -> None:
-    if type(value) is np.ndarray:
-        log = logs.get(id(owner(value)))
-    else:
-        log = logs.get(id(value))
+def _look(node: Any, value: Any, logs: _Logs) -> None:
+    log = logs.get(id(owner(value) if type(value) is np.ndarray else value))
     if log is None or log[0][-1] <= node.seq:
         return
     if log[1] <= node.seq and node.op.name in KEPT_HERE_ALONE and _name(node, value) in KEPT_HERE_ALONE[node.op.name]:
         return
-    _refuse(node, value, log[0], log[2])
+    _refuse(node, value, log)
 
 
-def _refuse(node: Any, value: Any, seqs: list[int], earlier: int) -> NoReturn:
+def _refuse(node: Any, value: Any, log: tuple[list[int], int, int, int]) -> NoReturn:
+    seqs, _, earlier, version = log
     expected = earlier + sum(s < node.seq for s in seqs)
     kind = f"torch.{SCALAR_TYPES[dtype_of(value.dtype)]}Tensor {list(value.shape)}"
     made = _maker(node, value)
     source = f", which is output 0 of {re.sub('Backward[0-9]*$', '', made)}," if made else ""
     raise RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{kind}]{source} is at version {earlier + len(seqs)}; expected version {expected} instead. It was saved by {name_of(node)}. "
+        f"[{kind}]{source} is at version {version}; expected version {expected} instead. It was saved by {name_of(node)}. "
         "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
         "torch.autograd.set_detect_anomaly(True)."
     )

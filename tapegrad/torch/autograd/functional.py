@@ -105,7 +105,7 @@ def _grad(ys: Any, xs: Any, gs: Any, create_graph: bool) -> tuple[Any, ...]:
     kept = [(y, g) for y, g in zip(ys, gs, strict=True) if own(y.node) is not None]
     if not kept:
         return (None,) * len(xs)
-    return grad([y for y, _ in kept], xs, [g for _, g in kept], True, create_graph, True)
+    return grad([y for y, _ in kept], xs, [g for _, g in kept], True, create_graph, allow_unused=True)
 
 
 # -- products ----------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def _twice(ys: Any, xs: Any, vs: Any, create_graph: bool) -> tuple[Any, ...]:
     kept = [(g, v) for g, v in zip(pulled, vs, strict=True) if g is not None and own(g.node) is not None]
     if not kept:
         return (None,) * len(ys)
-    return grad([g for g, _ in kept], probes, [v for _, v in kept], True, create_graph, True)
+    return grad([g for g, _ in kept], probes, [v for _, v in kept], True, create_graph, allow_unused=True)
 
 
 def _check_scalar(ys: tuple[Any, ...], several: bool, name: str) -> None:
@@ -209,7 +209,7 @@ def _rows(y: Any, xs: tuple[Any, ...], create_graph: bool, strict: bool) -> tupl
         found: tuple[Any, ...] = (None,) * len(xs)
     else:
         seeds = wrap(np.eye(size, dtype=y.array.dtype).reshape(size, *shape))
-        found = grad(y, xs, seeds, True, create_graph, True, True)
+        found = grad(y, xs, seeds, True, create_graph, allow_unused=True, is_grads_batched=True)
     made = []
     for i, (g, x) in enumerate(zip(found, xs, strict=True)):
         if g is None:

@@ -96,7 +96,7 @@ def _analytic(ys: tuple[Any, ...], xs: list[Any], o: int) -> list[Any]:
         for s, unit in enumerate(kinds):
             seed = np.zeros(size, y.array.dtype)
             seed[j] = unit
-            gs = grad(y, xs, wrap(seed.reshape(y.array.shape)[()]), True, False, True)
+            gs = grad(y, xs, wrap(seed.reshape(y.array.shape)[()]), True, False, allow_unused=True)
             for i, (g, x) in enumerate(zip(gs, xs, strict=True)):
                 if g is not None and g.array.shape != x.array.shape:
                     raise GradcheckError("backward produced a gradient of another size than its input's")
@@ -198,9 +198,9 @@ def _check_batched(ys: Any, xs: list[Any]) -> None:
         if own(y.node) is None:
             continue
         seeds = [rng.standard_normal(y.array.shape).astype(y.array.dtype) for _ in range(2)]
-        both = grad(y, xs, wrap(np.stack(seeds)), True, False, True, True)
+        both = grad(y, xs, wrap(np.stack(seeds)), True, False, allow_unused=True, is_grads_batched=True)
         for n, seed in enumerate(seeds):
-            each = grad(y, xs, wrap(seed), True, False, True)
+            each = grad(y, xs, wrap(seed), True, False, allow_unused=True)
             for i, (a, b) in enumerate(zip(both, each, strict=True)):
                 if (a is None) != (b is None) or (a is not None and not np.allclose(_raw(a)[n], _raw(b))):
                     raise GradcheckError(f"For output {o} and input {i}: batched gradients differ from those taken one by one")
@@ -213,7 +213,7 @@ def _check_undefined(func: Any, inputs: Any, index: list[int]) -> None:
         return
     xs = [inputs[i] for i in index]
     for y in ys:
-        gs = grad(y, xs, wrap(np.zeros(y.array.shape, y.array.dtype)), True, False, True)
+        gs = grad(y, xs, wrap(np.zeros(y.array.shape, y.array.dtype)), True, False, allow_unused=True)
         for g in gs:
             if g is not None and np.nan_to_num(_raw(g)).any():
                 raise GradcheckError("Expected all input grads to be undefined or zero when all output grads are undefined or zero.")
@@ -290,9 +290,8 @@ def gradgradcheck(
         xs = args[:-count]
         xs = tuple(x.detach().requires_grad_() if isinstance(x, Tensor) and x.requires_grad and own(x.node) is None else x for x in xs)
         ys = [y for y in _outputs(func, xs) if own(y.node) is not None]
-        found = grad(
-            ys, [x for x in xs if isinstance(x, Tensor) and x.requires_grad], args[-count:], True, True, True
-        )
+        tracked = [x for x in xs if isinstance(x, Tensor) and x.requires_grad]
+        found = grad(ys, tracked, args[-count:], True, True, allow_unused=True)
         return tuple(g for g in found if g is not None)
 
     return gradcheck(
