@@ -1,4 +1,4 @@
-"""The README's Python is run, prints what its comments say, and shows the demo's own code."""
+"""The Python of the README and of the migration guide is run, prints what its comments say, and shows the demo's own code."""
 
 import ast
 import re
@@ -10,8 +10,10 @@ import pytest
 
 from tapegrad.demo import digits
 
-README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text("utf-8")
+GUIDE = (ROOT / "interop" / "README.md").read_text("utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", README + GUIDE, re.MULTILINE | re.DOTALL)
 TRAINING = next(block for block in BLOCKS if "def train(" in block)
 
 
