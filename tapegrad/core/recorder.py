@@ -84,7 +84,8 @@ class Owners:
         self.nodes: list[Node] = []
         self.old = 0  # so many nodes were alive when all were last looked at
         self.young = 0  # where those begin that were never looked at
-        self.joined: dict[frozenset[Owners], Owners | None] = {}
+        #: While these are active: who records an op whose parents have these owners; a single group is a key by itself.
+        self.joined: dict[frozenset[Owners] | Owners, Owners | None] = {}
         auto = keeping = False
         forward = 0
         for r in recorders:  # one loop: a group is made each time that a tape is entered
@@ -209,6 +210,8 @@ def shared(active: Owners, nodes: Iterable[Node | None]) -> Owners | None:
         if len(active.joined) >= 64:  # most of them are of tapes that are no more
             active.joined.clear()
         active.joined[owners] = found
+        if len(owners) == 1:
+            active.joined[next(iter(owners))] = found
         return found
 
 

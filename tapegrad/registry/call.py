@@ -13,6 +13,7 @@ from tapegrad.dtypes import DEFAULTS
 from tapegrad.errors import (
     ArgumentError,
     BoundsError,
+    DeviceError,
     DTypeError,
     MatrixError,
     RangeError,
@@ -142,6 +143,10 @@ def owned(
             return None, None, None
         q = tuple(_known(owners, r) for r in q)
         return owners, next(r for r in q if r is not None), q
+    if p is None or q is None or p.owners is q.owners:  # as within a tape that others surround, which watch nothing here
+        found = active.joined.get((q if p is None else p).owners)
+        if found is not None:
+            return found, p, q
     if active.recorders and (p is None or p.owners.recorders >= active.recorders) and (
         q is None or q.owners.recorders >= active.recorders
     ):
@@ -172,7 +177,7 @@ def outputs(op: Op, y: Any, raws: Any, nodes: Any, params: Any, variant: Any) ->
 
 def failed(op: Op, error: Exception, raws: Sequence[Any]) -> Exception:
     """What is raised for an error from a kernel: it names the op and what it was given."""
-    if isinstance(error, TapegradError):
+    if isinstance(error, TapegradError) and (type(error) is not DeviceError or "\n" in str(error)):
         return error
     names = [f"{op.arrays[0]}[{i}]" for i in range(len(raws))] if op.variadic else op.arrays
     given = ", ".join(f"{n}: {_describe(r)}" for n, r in zip(names, raws, strict=False))
@@ -181,7 +186,9 @@ def failed(op: Op, error: Exception, raws: Sequence[Any]) -> Exception:
     known = next((ERRORS[c] for c in type(error).__mro__ if c in ERRORS), None) if ERRORS else None
     if known is not None:
         return known(error)(text)
-    if isinstance(error, np.exceptions.AxisError | IndexError):
+    if isinstance(error, DeviceError):
+        made = DeviceError(text)
+    elif isinstance(error, np.exceptions.AxisError | IndexError):
         made = BoundsError(text)
     elif isinstance(error, np.linalg.LinAlgError):
         made = MatrixError(text)
