@@ -11,6 +11,8 @@ from keras.src.backend.common import dtypes
 from tapegrad.core.tensor import Tensor
 from tapegrad.keras.backend.arrays import array
 from tapegrad.keras.backend.core import convert_to_numpy, convert_to_tensor
+from tapegrad.keras.backend.values import by_values
+from tapegrad.numpy_functions import COMPOSITIONS
 from tapegrad.ops.convert import asarray
 from tapegrad.registry.space import F
 
@@ -218,6 +220,27 @@ def matmul(x1: Any, x2: Any) -> Any:
     return F.matmul(F.astype(a, dtype), F.astype(b, dtype))
 
 
+def cross(x1: Any, x2: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
+    """The cross product of vectors in three dimensions, or in the plane, where it is a number."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = _alike([x1, x2])
+    a, b = F.moveaxis(a, axisa, -1), F.moveaxis(b, axisb, -1)
+    plane = a.shape[-1] == b.shape[-1] == 2
+    a, b = (F.concat([v, F.zeros_like(v[..., :1])], axis=-1) if v.shape[-1] == 2 else v for v in (a, b))
+    (a1, a2, a3), (b1, b2, b3) = (F.unstack(v, axis=-1) for v in (a, b))
+    last = a1 * b2 - a2 * b1
+    return last if plane else F.stack([a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, last], axis=axisc)
+
+
+def round(x: Any, decimals: int = 0) -> Any:  # noqa: A001  Keras's name
+    """Each number to the nearest of so many decimals; a negative number of them rounds integers too."""
+    x = convert_to_tensor(x)
+    if x.array.dtype.kind in "biu" and decimals < 0:
+        return asarray(numpy.round(convert_to_numpy(x), decimals))
+    return COMPOSITIONS["around"](x, decimals=decimals)
+
+
 # -- shapes ----------------------------------------------------------------------------------------------------
 def _sizes(shape: Any) -> Any:
     """A shape of integers, each of which may be a tensor."""
@@ -317,4 +340,5 @@ __all__ = [
 
 def install(names: dict[str, Any]) -> None:
     """Put these in the place of what Keras ships."""
+    by_values(names, ("unique",))
     names.update({name: globals()[name] for name in __all__})
