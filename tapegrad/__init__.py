@@ -38,6 +38,8 @@ from tapegrad.dtypes import (
     uint32,
     uint64,
 )
+from tapegrad.ecosystem import torch_arrays as _torch_arrays  # what PyTorch's tensors are as arguments
+from tapegrad.ecosystem.arrivals import when_imported as _when_imported
 from tapegrad.forward import ForwardAccumulator
 from tapegrad.info import namespace_info as __array_namespace_info__
 from tapegrad.ops import methods as _methods  # gives Tensor its operators
@@ -156,3 +158,23 @@ def _numpy_protocol(name: str) -> _Any:
 
 Tensor.__array_ufunc__ = _numpy_protocol("array_ufunc")  # type: ignore[attr-defined]
 Tensor.__array_function__ = _numpy_protocol("array_function")  # type: ignore[attr-defined]
+
+
+def _torch_function(cls: type, function: _Any, types: _Any, args: _Any = (), kwargs: _Any = None) -> _Any:
+    """What PyTorch calls for a function of its with a tensor among the arguments: it records."""
+    from tapegrad.ecosystem import torch_functions  # imported when PyTorch first meets a tensor
+
+    return torch_functions.torch_function(function, types, args, kwargs or {})
+
+
+def _tf_tensor(self: Tensor, dtype: _Any = None, name: str | None = None) -> _Any:
+    """What TensorFlow calls to have a tensor of its own."""
+    from tapegrad.ecosystem import tensorflow_functions
+
+    return tensorflow_functions.tf_tensor(self, dtype, name)
+
+
+Tensor.__tf_tensor__ = _tf_tensor  # type: ignore[attr-defined]
+Tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore[attr-defined]
+_when_imported("tensorflow", "tensorflow_functions")
+_when_imported("einops", "einops_backend")

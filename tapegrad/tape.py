@@ -17,6 +17,7 @@ from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, GradientError, ShapeError, SpentError
 from tapegrad.kernels.batched import Batched
 from tapegrad.ops.convert import asarray
+from tapegrad.registry.backends import NAMES, backend_of
 from tapegrad.registry.batching import inside, matched, new_level, stacked
 from tapegrad.registry.space import F, space_of_type
 from tapegrad.tree import flatten
@@ -280,6 +281,9 @@ class GradientTape:
                     if got.kind == "c" and wanted.kind != "c":
                         raise DTypeError(f"output_gradients: expected the target's dtype {wanted}, got {got}")
                     g = F.cast(g, wanted)
+                here, there = backend_of(g.array), backend_of(y.array)
+                if here != there and here in NAMES and there in NAMES:
+                    g = asarray(g, backend=there)
             node = rec.root(y.node, self._recorder)
             if node is None and any(y is x for x in sources):  # the gradient of a tensor for itself, watched or not
                 alone = rec.group(frozenset([self._recorder]))

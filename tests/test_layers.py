@@ -39,7 +39,8 @@ MAY_IMPORT = {
     **dict.fromkeys(("fft", "linalg", "random", "special"), OPS),
     "nn": OPS | {"random"},
     **dict.fromkeys(PROTOCOLS, OPS | PROTOCOLS | {"tree"}),
-    "tapegrad": NAMES | {"compiled"},  # tapegrad/__init__.py
+    "tapegrad": NAMES | {"compiled", "ecosystem"},  # tapegrad/__init__.py
+    "ecosystem": NAMES | {"torch", "tf"},  # whose functions stand for their frameworks' own
     "testing": FACADES | {"torch", "tf"},  # whose functions it checks too
     **dict.fromkeys(("demo", "keras", "torch"), FACADES),
     "torch": FACADES,
@@ -49,7 +50,7 @@ MAY_IMPORT = {
     "__main__": LEAVES | {"demo", "migrate", "registry"},  # the registry for documents of ops
 }
 HEAVY = (
-    *("tensorflow", "torch", "jax", "ray", "scipy", "optree"),
+    *("tensorflow", "torch", "jax", "ray", "scipy", "optree", "einops"),
     *("hypothesis", "pytest", "sklearn", "matplotlib", "rich"),
 )
 

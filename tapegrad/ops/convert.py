@@ -12,7 +12,7 @@ from tapegrad.errors import ArgumentError, DTypeError
 from tapegrad.info import check_device
 from tapegrad.registry.backends import backend_of, moved
 from tapegrad.registry.call import plain
-from tapegrad.registry.space import NUMPY, SCALARS, SPACES, F, adopted, default_space, space_of_type
+from tapegrad.registry.space import ADOPTERS, NUMPY, SCALARS, SPACES, F, adopted, default_space, space_of_type
 
 
 def raw_of(x: Any) -> Any:
@@ -55,7 +55,7 @@ def asarray(
             return raw if dtype is None or raw.dtype == dtype else _cast(raw, dtype, None)
         if copy is False and not _is_memory(x):
             raise ValueError(f"asarray(x, copy=False): a {type(x).__name__} has no array's memory to share")
-    elif SPACES[type(x)] is not NUMPY or isinstance(x, np.ndarray | np.generic):
+    elif SPACES[type(x)] is not NUMPY or type(x) in ADOPTERS or isinstance(x, np.ndarray | np.generic):
         raw = np.asarray(x) if isinstance(x, np.ndarray | np.generic) else adopted(x)
     if type(raw) is np.ndarray:
         raw = _native(raw, x, copy)

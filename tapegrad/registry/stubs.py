@@ -86,8 +86,11 @@ RETURNS = {
     "mT": "Tensor",
     "tolist": "Any",
 }
-#: Left out: a type checker that saw `__array__` would take ndarray + Tensor for an ndarray, and it is a Tensor.
-HIDDEN = frozenset(["__array__", "__doc__", "__module__", "__slots__", "__weakref__", "__annotations__"])
+#: Left out: a type checker that saw `__array__` would take ndarray + Tensor for an ndarray, and it is a Tensor; and what only
+#: other packages call.
+HIDDEN = frozenset(
+    ["__array__", "__tf_tensor__", "__torch_function__", "__doc__", "__module__", "__slots__", "__weakref__", "__annotations__"]
+)
 #: What the other side of an operator is called, and the value of an assignment.
 _OPERANDS = frozenset(["other", "value", "x2"])
 #: Names that a module gives only when they are asked for.
