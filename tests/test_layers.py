@@ -27,6 +27,7 @@ MAY_IMPORT = {
     **dict.fromkeys(LEAVES, LEAVES),
     "kernels": LEAVES,
     "core": LEAVES,
+    "events": LEAVES,
     "registry": REGISTRY,
     "ops": OPS,
     "tree": CORE,
@@ -43,8 +44,8 @@ MAY_IMPORT = {
     "ecosystem": NAMES | {"torch", "tf"},  # whose functions stand for their frameworks' own
     "testing": FACADES | {"torch", "tf"},  # whose functions it checks too
     **dict.fromkeys(("demo", "keras", "torch"), FACADES),
-    "torch": FACADES,
-    "tf": FACADES | {"keras"},
+    "torch": FACADES | {"events"},
+    "tf": FACADES | {"events", "keras"},
     "compiled": PROGRAMS | {"random"},
     "migrate": LEAVES | {"tapegrad"},  # it finds the facades by name, when a script asks for one
     "__main__": LEAVES | {"demo", "migrate", "registry"},  # the registry for documents of ops

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.tf.records import field, fields, varint, varints
+from tapegrad.events.wire import field, fields, varint, varints
 
 
 class _List:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.events.wire import framed
 from tapegrad.tf import pictures
 from tapegrad.tf import records as _records
 from tapegrad.tf.convert import convert
@@ -171,7 +172,7 @@ class TFRecordWriter:
 
     def write(self, record: Any) -> None:
         """Write one record."""
-        self._file.write(_records.framed(_bytes(record)))
+        self._file.write(framed(_bytes(record)))
 
     def flush(self) -> None:
         """Write out what is buffered."""

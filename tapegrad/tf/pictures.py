@@ -9,27 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.events import png
 from tapegrad.tf.errors import InvalidArgumentError, UnimplementedError
-
-_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def encode_png(pixels: np.ndarray[Any, Any], level: int = 6) -> bytes:
     """Pixels (height, width, channels) of uint8 or uint16 as a PNG file."""
-    height, width, channels = pixels.shape
-    if channels not in (1, 2, 3, 4) or pixels.dtype not in (np.uint8, np.uint16):
-        text = f"image must have 1, 2, 3, or 4 channels of uint8 or uint16, got {pixels.shape} {pixels.dtype}"
-        raise InvalidArgumentError(None, None, text)
-    kind = {1: 0, 2: 4, 3: 2, 4: 6}[channels]
-    depth = 8 * pixels.dtype.itemsize
-    big = np.ascontiguousarray(pixels.astype(pixels.dtype.newbyteorder(">")))
-    rows = big.reshape(height, -1).view(np.uint8).reshape(height, -1)
-    data = np.concatenate([np.zeros((height, 1), np.uint8), rows], axis=1).tobytes()
-    header = struct.pack(">IIBBBBB", width, height, depth, kind, 0, 0, 0)
-    return _SIGNATURE + b"".join(
-        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
-        for name, body in ((b"IHDR", header), (b"IDAT", zlib.compress(data, level)), (b"IEND", b""))
-    )
+    try:
+        return png.encode(pixels, level)
+    except ValueError as error:
+        raise InvalidArgumentError(None, None, str(error)) from None
 
 
 def _png(data: bytes) -> np.ndarray[Any, Any] | None:
@@ -95,7 +84,7 @@ def _pillow() -> Any:
 
 def decode(data: bytes, channels: int) -> np.ndarray[Any, Any]:
     """The pixels of an image file, (height, width, channels); 0 channels for as many as there are."""
-    found = _png(data) if data.startswith(_SIGNATURE) else None
+    found = _png(data) if data.startswith(png.SIGNATURE) else None
     if found is not None:
         return _with_channels(found, channels)
     try:

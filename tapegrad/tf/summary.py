@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 import os
-import socket
 import threading
-import time
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
+from tapegrad.events import EventFile, file
+from tapegrad.events.wire import field
 from tapegrad.tf import pictures, records
 from tapegrad.tf.convert import convert
 from tapegrad.tf.export import Namespace, missing
-from tapegrad.tf.records import field
 from tapegrad.tf.tensor import Tensor
-
-_serial = itertools.count()
 
 
 class _State(threading.local):
@@ -39,22 +35,18 @@ class SummaryWriter:
     def __init__(self, logdir: str, suffix: str) -> None:
         self._logdir = logdir
         self._suffix = suffix
-        self._file: Any = None
+        self._file: EventFile | None = None
         self._closed = False
 
-    def _opened(self) -> Any:
+    def _opened(self) -> EventFile:
         if self._closed:
             raise RuntimeError(f"SummaryWriter for {self._logdir!r} is already closed")
         if self._file is None:
-            os.makedirs(self._logdir, exist_ok=True)
-            name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.{next(_serial)}{self._suffix}"
-            self._file = open(os.path.join(self._logdir, name), "wb")  # noqa: SIM115  closed by close()
-            self._file.write(records.framed(field(1, time.time()) + field(3, "brain.Event:2")))
+            self._file = EventFile(self._logdir, self._suffix)
         return self._file
 
     def _write(self, step: int, value: bytes) -> None:
-        event = field(1, time.time()) + field(2, step) + field(5, field(1, value))
-        self._opened().write(records.framed(event))
+        self._opened().write(step, value)
 
     def as_default(self, step: Any = None) -> Any:
         """A context in which summaries go to this writer."""
@@ -81,10 +73,6 @@ class SummaryWriter:
             self._file.close()
             self._file = None
         self._closed = True
-
-    def __del__(self) -> None:
-        if getattr(self, "_file", None) is not None:
-            self._file.close()
 
 
 class _Silent(SummaryWriter):
@@ -175,9 +163,9 @@ def _put(name: str, raw: Any, plugin: str, step: Any, content: bytes = b"", desc
         return False
     from tapegrad.tf.names import scoped
 
-    plugin_data = field(1, plugin) + (field(2, content) if content else b"")
-    metadata = field(1, plugin_data) + (field(3, description) if description else b"")
-    value = field(1, scoped(name)) + field(9, metadata) + field(8, records.tensor_bytes(raw))
+    value = file.value(
+        scoped(name), field(8, records.tensor_bytes(raw)), plugin=plugin, data=content, description=description
+    )
     _state.writers[-1]._write(_number(step), value)
     return True
 

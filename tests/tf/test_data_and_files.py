@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tapegrad import tf
+from tapegrad.events import wire
 from tapegrad.tf import records
 
 Dataset = tf.data.Dataset
@@ -101,7 +102,7 @@ def test_records_and_examples_come_back(tmp_path):
 
 def test_a_damaged_record_is_noticed(tmp_path):
     name = tmp_path / "x.tfrecord"
-    name.write_bytes(records.framed(b"abc")[:-2])
+    name.write_bytes(wire.framed(b"abc")[:-2])
     with pytest.raises(tf.errors.DataLossError, match="truncated"):
         list(records.read(str(name)))
 
@@ -144,9 +145,9 @@ def test_summaries_are_events_in_a_file(tmp_path):
         assert tf.summary.image("x", np.zeros((1, 2, 2, 1)), step=5)
     assert not tf.summary.scalar("loss", 0.5, step=1)
     (name,) = tmp_path.iterdir()
-    events = [dict(records.fields(r)) for r in records.read(str(name))]
+    events = [dict(wire.fields(r)) for r in records.read(str(name))]
     assert [e.get(2) for e in events] == [None, 4, 4, 5]
-    value = dict(records.fields(dict(records.fields(events[1][5]))[1]))
+    value = dict(wire.fields(dict(wire.fields(events[1][5]))[1]))
     assert value[1] == b"loss"
     assert records.tensor_of(value[8]) == np.float32(0.5)
 

@@ -17,7 +17,6 @@ PLAIN = 397
 
 #: Not there, each with the reason.
 LACKING = {
-    "torch.utils.tensorboard.SummaryWriter": "writes TensorBoard's files; another package",
     "torch.utils.model_zoo.load_url": "downloads weights",
     "torch.onnx.export": "a graph format of PyTorch's",
     "torch.futures.Future": "for calls to other processes",

@@ -1,4 +1,4 @@
-"""What is around tensors and modules: `data`, `hooks`, `checkpoint`."""
+"""What is around tensors and modules: `data`, `hooks`, `checkpoint`, `tensorboard`."""
 
 from typing import Any
 
@@ -10,4 +10,4 @@ def __getattr__(name: str) -> Any:
         return import_module(f"tapegrad.torch.utils.{name}")
     from tapegrad.torch._missing import refuse
 
-    return refuse("torch.utils", name, ["checkpoint", "data", "hooks"])
+    return refuse("torch.utils", name, ["checkpoint", "data", "hooks", "model_zoo", "tensorboard"])
