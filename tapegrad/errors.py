@@ -16,6 +16,13 @@ class ArgumentError(TapegradError, TypeError):
     """
 
 
+class DeviceError(ArgumentError):
+    """A device that is not there, or arrays on several where one is needed.
+
+    Before: ``x + y`` with ``y`` on another device.  After: ``x + y.to(x.device)``.
+    """
+
+
 class ShapeError(TapegradError, ValueError):
     """Shapes do not fit together, or an axis does not exist."""
 
