@@ -60,6 +60,7 @@ from tapegrad.registry import (
 )
 from tapegrad.registry.backends import default_backend, set_default_backend
 from tapegrad.registry.op import OPS as _OPS
+from tapegrad.registry.places import device
 from tapegrad.sparse import SparseRows
 from tapegrad.tape import GradientTape
 from tapegrad.variable import Variable

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from tapegrad.dtypes import KINDS, as_dtype, complex64, float32, int64
-from tapegrad.errors import ArgumentError
+from tapegrad.errors import DeviceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 #: The only device of the NumPy kernels.
 CPU = "cpu"
+#: What names the devices of kernel sets that have been loaded.
+DEVICES: list[Callable[[], list[str]]] = []
+#: What names the device of new arrays; set where kernel sets are known.
+DEFAULT: list[Callable[[], str]] = []
+
+
+def devices() -> list[str]:
+    """The devices of the kernel sets that have been loaded: "cpu" for NumPy's, and TensorFlow's such as "GPU:0"."""
+    return [CPU, *(name for names in DEVICES for name in names())]
 
 
 def check_device(device: Any) -> None:
     """Refuse a device that is not there; None is the default one."""
-    if device is not None and str(device) != CPU:
-        raise ArgumentError(f"device: expected {CPU!r}, the only device of arrays on NumPy, got {device!r}")
+    if device is not None and str(device) not in devices():
+        raise DeviceError(f"device: expected {' or '.join(map(repr, devices()))}, got {device!r}")
 
 
 @final
@@ -31,11 +43,12 @@ class NamespaceInfo:
 
     def default_device(self) -> str:
         """The device of new arrays."""
-        return CPU
+        return DEFAULT[0]()
 
     def devices(self) -> list[str]:
-        """The devices there are."""
-        return [CPU]
+        """The devices there are: "cpu" for NumPy's kernels, and TensorFlow's, once its kernels have been loaded."""
+        DEFAULT[0]()  # loads those that make new arrays
+        return devices()
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, np.dtype[Any]]:
         """The dtypes of new arrays, by what they are for."""

@@ -12,7 +12,7 @@ from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, ShapeError
 from tapegrad.ops.convert import asarray, raw_of
 from tapegrad.ops.inplace import is_alone
-from tapegrad.registry.backends import backend_of, moved
+from tapegrad.registry.places import beside
 from tapegrad.sparse import SparseRows
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Variable(Tensor):
             )
         raw = raw_of(value if isinstance(value, Tensor) else asarray(value, dtype=self.array.dtype, copy=copy))
         self._fits(what, raw)
-        return raw if type(raw) is type(self.array) else moved(raw, backend_of(self.array))
+        return raw if type(raw) is type(self.array) else beside(raw, self.array)
 
     def _fits(self, what: str, raw: Any) -> None:
         """Refuse a value of another shape or dtype, and any where another thing stands in the variable's place."""
@@ -122,7 +122,9 @@ class Variable(Tensor):
 
         Raises ShapeError, DTypeError or ArgumentError, and then leaves the variable as it was.
         """
-        self.array = self._checked("assign", value, copy=True)
+        The variable stays on its device: a value from elsewhere moves there.
+
+        self.array = beside(self._checked("assign", value, copy=True), self.array)
         return self
 
     def assign_add(self, value: Any) -> Variable:

@@ -134,7 +134,7 @@ def test_the_array_object_has_the_standards_attributes() -> None:
     assert x.__array_namespace__() is x.__array_namespace__(api_version="2023.12") is tg
     with pytest.raises(ValueError, match="expected one of"):
         x.__array_namespace__(api_version="1999.12")
-    with pytest.raises(ArgumentError, match="the only device"):
+    with pytest.raises(ArgumentError, match="expected .cpu."):
         x.to_device("tpu")
 
 
@@ -149,7 +149,7 @@ def test_the_namespace_tells_of_itself() -> None:
     info = tg.__array_namespace_info__()
     assert tg.__array_api_version__ == "2024.12"
     assert info.capabilities() == {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
-    assert info.devices() == [info.default_device()]
+    assert info.default_device() == "cpu" == info.devices()[0]
     assert info.default_dtypes()["real floating"] == tg.zeros(1).dtype
     assert info.default_dtypes(device="cpu")["integral"] == tg.arange(3).dtype
     assert set(info.dtypes(kind="unsigned integer")) == {"uint8", "uint16", "uint32", "uint64"}
@@ -157,7 +157,7 @@ def test_the_namespace_tells_of_itself() -> None:
     assert len(info.dtypes()) == 13
     with pytest.raises(ValueError, match="got 'rational'"):
         info.dtypes(kind="rational")
-    with pytest.raises(ArgumentError, match="the only device"):
+    with pytest.raises(ArgumentError, match="expected .cpu."):
         info.dtypes(device="gpu")
 
 
@@ -286,7 +286,7 @@ def test_asarray_copies_when_it_is_told_to() -> None:
         tg.asarray([1.5, 2.5], copy=False)
     with pytest.raises(ValueError, match="copy=False"):
         tg.asarray(a, dtype=tg.float32, copy=False)
-    with pytest.raises(ArgumentError, match="the only device"):
+    with pytest.raises(ArgumentError, match="expected .cpu."):
         tg.zeros(3, device="gpu")
 
 

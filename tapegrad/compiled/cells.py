@@ -36,7 +36,7 @@ class Cell:
     def __init__(self, variable: Variable) -> None:
         array = _SLOT.__get__(variable)
         self.on_numpy = not isinstance(array, TFArray)
-        with tf.init_scope():
+        with tf.init_scope(), tf.device(None if self.on_numpy else array.bare.device):
             value = tf.constant(array) if self.on_numpy else array.bare
             self.store = store_class()(value, trainable=False, dtype=value.dtype)
         self.seen: Any = array  # the array that the store agrees with; None: the store is ahead
@@ -59,7 +59,7 @@ class Cell:
     def fetch(self, variable: Variable) -> Any:
         """The value as Python's array; from now on the two agree."""
         with tf.init_scope():  # even while a function is traced, this is a value
-            value = self.store.read_value()
+            value = self.store.value()
             array = np.array(value.numpy()) if self.on_numpy else wrapped(value)
         if self.on_numpy and array.ndim == 0:
             array = array[()]

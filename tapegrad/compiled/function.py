@@ -101,14 +101,14 @@ class Function(Generic[P, T]):
         """The inputs among the arguments, and the graph for all that is constant in them."""
         import optree
 
-        from tapegrad.compiled.graph import Graph, is_input
+        from tapegrad.compiled.graph import Graph, is_input, kind_of
 
         given: Any = (args, kwargs)
         leaves: list[Any]
         leaves, definition = optree.tree_flatten(given, none_is_leaf=True, namespace="tapegrad")
         inputs = [x for x in leaves if is_input(x)]
         rest = tuple(None if is_input(x) else _Constant(x) for x in leaves)
-        key = (definition, rest, tuple(_kind(x) for x in inputs))
+        key = (definition, rest, tuple(kind_of(x) for x in inputs))
         graph = self._graphs.get(key)
         if graph is None:
             if len(self._graphs) == _MANY:
@@ -150,10 +150,6 @@ class _Constant:
 
     def __repr__(self) -> str:
         return repr(self.value)
-
-
-def _kind(x: Any) -> tuple[Any, int]:
-    return x.dtype, len(x.shape)
 
 
 def _report(fn: Function[Any, Any], now: Any, before: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from typing import TYPE_CHECKING, Any, final
 
@@ -13,6 +14,7 @@ from tapegrad.compiled import cells
 from tapegrad.core.tensor import Tensor, tensor
 from tapegrad.dtypes import is_inexact
 from tapegrad.kernels.tensorflow_array import TFArray, wrapped
+from tapegrad.kernels.tensorflow_calls import EAGER, MANY
 from tapegrad.registry.backends import tensorflow
 from tapegrad.tape import GradientTape
 from tapegrad.variable import Variable
@@ -28,6 +30,16 @@ def is_input(x: Any) -> bool:
     return (isinstance(x, Tensor) and not isinstance(x, Variable)) or isinstance(x, np.ndarray | np.generic | tf.Tensor)
 
 
+def _kind(x: Any) -> tuple[Any, ...]:
+    return x.dtype, len(x.shape)
+
+
+def _kind_and_device(x: Any) -> tuple[Any, ...]:
+    return x.dtype, len(x.shape), getattr(x.read()[0] if isinstance(x, Tensor) else x, "device", None)
+
+
+#: What a graph is traced for: dtype and rank of each input, and the device, if there is a choice.
+kind_of: Callable[[Any], tuple[Any, ...]] = _kind_and_device if MANY else _kind
 _Shapes = tuple[tuple[int | None, ...], ...]
 
 
@@ -60,6 +72,13 @@ def _called(concrete: Any, given: list[Any]) -> Any:
     """What a traced function gives for a flat list of tensors."""
     flat = getattr(concrete, "_call_flat", None)  # not public: a third of the time of `concrete(*given)`
     return concrete(*given) if flat is None else flat(given, concrete.captured_inputs)
+
+
+def _where(given: Sequence[Any]) -> contextlib.AbstractContextManager[Any]:
+    """What lets TensorFlow compute where the inputs are, if there is a choice."""
+    device = next((t.device for t in given if type(t) is EAGER), None) if MANY else None
+    scope: contextlib.AbstractContextManager[Any] = contextlib.nullcontext() if device is None else tf.device(device)
+    return scope
 
 
 @final
@@ -135,7 +154,8 @@ class Graph:
                 wanted = merged  # type: ignore[assignment]
                 break
         specs = [tf.TensorSpec(s, b.dtype) for s, b in zip(wanted, bare, strict=True)]
-        made = self._compiled.get_concrete_function(*specs)
+        with _where(bare):
+            made = self._compiled.get_concrete_function(*specs)
         self._kinds.append((wanted, made))
         return made
 
@@ -145,7 +165,11 @@ class Graph:
         concrete = self._concrete(given)
         for v in self.variables:
             cells.cell_of(v).take(v)
-        ((key, bare),) = _called(concrete, given).items()
+        if MANY:
+            with _where(given):
+                ((key, bare),) = _called(concrete, given).items()
+        else:
+            ((key, bare),) = _called(concrete, given).items()
         plan = self._plans[int(key)]
         for v in plan.assigned:
             cells.cell_of(v).advanced(v)

@@ -359,10 +359,16 @@ def broadcast_to(x: Any, shape: Any) -> Any:
     return view
 
 
-def ones_like(x: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    if dtype is None and type(x) is not np.ndarray:
-        return type(x)(1)
-    out = np.empty(x.shape, dtype or x.dtype)
+def zeros_beside(x: Any, dtype: Any) -> Any:
+    """Zeros in the shape of `x`, where that is."""
+    return np.zeros(x.shape, dtype)
+
+
+def ones_beside(x: Any, dtype: Any) -> Any:
+    """Ones in the shape of `x`, where that is."""
+    if type(x) is not np.ndarray:
+        return dtype.type(1)
+    out = np.empty(x.shape, dtype)
     out.fill(1)
     return out
 

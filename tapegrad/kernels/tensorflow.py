@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.kernels import tensorflow_calls as _calls
+from tapegrad.kernels import tensorflow_devices as _devices
+from tapegrad.kernels import tensorflow_operators as _operators  # noqa: F401  gives arrays their operators
 from tapegrad.kernels.tensorflow_array import TFArray as _TFArray
 from tapegrad.kernels.tensorflow_basics import (  # noqa: F401  re-exported: these are kernels
     astype,
@@ -156,7 +159,7 @@ from tapegrad.kernels.tensorflow_shape import (  # noqa: F401
     matrix_transpose,
     moveaxis,
     ones,
-    ones_like,
+    ones_beside,
     permute_dims,
     put_diagonal,
     reshape,
@@ -166,7 +169,7 @@ from tapegrad.kernels.tensorflow_shape import (  # noqa: F401
     tril,
     triu,
     zeros,
-    zeros_like,
+    zeros_beside,
 )
 from tapegrad.kernels.tensorflow_sort import argsort, insertion_index, repeat, unique_index  # noqa: F401
 from tapegrad.kernels.tensorflow_special import (  # noqa: F401
@@ -220,6 +223,9 @@ from tapegrad.kernels.tensorflow_sums import (  # noqa: F401
     sum_to,
 )
 from tapegrad.kernels.tensorflow_sums import any_ as any  # noqa: F401
+
+if _calls.MANY:  # each kernel where its arguments are
+    globals().update({n: _devices.staying(f) for n, f in [*globals().items()] if n[0] != "_" and callable(f)})
 
 
 def _kernel(name: str) -> Any:

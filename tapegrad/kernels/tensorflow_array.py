@@ -36,16 +36,21 @@ class TFArray:
 
     bare: Any
     dtype: np.dtype[Any]
+    _shape: tuple[Any, ...] | None
 
     #: Gives the kernel of this name; set where the kernels are collected.
     kernel: Callable[[str], Callable[..., Any]]
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        found = self._shape
-        if found is None:
-            found = self._shape = _shape_of(self.bare)
-        return found
+        if self._shape is None:
+            self._shape = _shape_of(self.bare)
+        return self._shape
+
+    @property
+    def symbolic(self) -> bool:
+        """Whether it is of a graph that is being built, and has no values yet."""
+        return type(self.bare) is not EAGER
 
     @property
     def ndim(self) -> int:
@@ -57,8 +62,8 @@ class TFArray:
 
     @property
     def device(self) -> str:
-        """The name of the device, as TensorFlow has it."""
-        return str(self.bare.device)
+        """The name of the device, such as "GPU:0"; "" for a symbolic tensor of which the graph is to decide."""
+        return calls.short(str(self.bare.device))
 
     @property
     def real(self) -> Any:
@@ -175,7 +180,7 @@ class Size:
             "integer here; give tf.function an input_signature with that length"
         )
 
-    __int__ = __float__ = __index__  # type: ignore[assignment]
+    __int__ = __float__ = __index__
 
     def __repr__(self) -> str:
         return "?"
@@ -295,14 +300,14 @@ def asarray(x: Any) -> TFArray:
     """Whatever kernels are given, as an array of TensorFlow's: a NumPy array moves there."""
     kind = type(x)
     if kind is TFArray:
-        return x  # type: ignore[no-any-return]
+        return x
     if kind is Size:
         return made(cast(x.bare, calls.INT64), calls.INT64, ())
     if kind is Ratio:
         return made(x.bare, F64, ())
     if isinstance(x, np.ndarray | np.generic):
         if x.shape == () and x.dtype in NUMPY_OF.values():
-            return made(scalar(x[()].item() if x.dtype is not BF16 else float(x), x.dtype), x.dtype, ())
+            return made(scalar(np.asarray(x).item() if x.dtype is not BF16 else float(x), x.dtype), x.dtype, ())
         return wrapped(constant(np.asarray(x)))
     if kind in _WEAK:
         dtype = np.result_type(x)

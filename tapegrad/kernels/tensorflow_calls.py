@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,8 +24,22 @@ if TYPE_CHECKING:
 
 fast = pywrap_tfe.TFE_Py_FastPathExecute
 CONTEXT = context.context()
-EAGER: type = type(tf.constant(0))
+EAGER: Any = type(tf.constant(0))
 Resource = tf.Variable
+#: Whether there is more than one device, so that ops have to be told theirs; TensorFlow has set them up by now.
+MANY = len(tf.config.list_logical_devices()) > 1
+#: What this thread's ops are told: `HERE.device_name`, the long name of a device, or None or "" for TensorFlow's choice.
+HERE = CONTEXT._thread_local_data
+
+_NAME = re.compile(r"(?:/job:localhost/replica:0/task:0)?/?(?:device:)?([A-Za-z_]+)(?::(\d+))?")
+
+
+@functools.lru_cache(256)
+def short(name: str) -> str:
+    """The name of a device as tapegrad has it, "GPU:0" for one of this process; "" for one that is not decided yet."""
+    found = _NAME.fullmatch(name)
+    return f"{found[1].upper()}:{found[2] or 0}" if found else name
+
 
 BOOL = np.dtype(np.bool_)
 INT8, INT16, INT32, INT64 = (np.dtype(t) for t in (np.int8, np.int16, np.int32, np.int64))
@@ -123,7 +138,7 @@ def constant(value: Any) -> Any:
 _SCALARS: dict[Any, Any] = {}
 
 
-def scalar(value: Any, dtype: np.dtype[Any]) -> Any:
+def _scalar(value: Any, dtype: np.dtype[Any]) -> Any:
     """A 0-d constant; one that was made before is given again.  Raises OverflowError for an integer that does not fit."""
     key = (value or str(value), dtype.num)  # zeros are equal, and differ in sign
     found = _SCALARS.get(key)
@@ -134,14 +149,38 @@ def scalar(value: Any, dtype: np.dtype[Any]) -> Any:
     return found
 
 
-@functools.lru_cache(4096)
-def ints(values: tuple[int, ...]) -> Any:
-    """A constant vector of integers: a shape, a list of axes."""
+def _scalar_here(value: Any, dtype: np.dtype[Any]) -> Any:
+    """The same on the device that this thread's ops are told."""
+    key = (value or str(value), dtype.num, HERE.device_name)
+    found = _SCALARS.get(key)
+    if found is None:
+        if len(_SCALARS) >= 4096:
+            _SCALARS.clear()
+        found = _SCALARS[key] = constant(np.asarray(dtype.type(value)))
+    return found
+
+
+def _vector(values: tuple[int, ...], device: Any = None) -> Any:
     wide = any(not -(2**31) <= v < 2**31 for v in values)
     return constant(np.asarray(values, np.int64 if wide else np.int32))
 
 
-@functools.lru_cache(256)
-def number(value: int) -> Any:
-    """A constant 0-d integer: an axis."""
+def _number(value: int, device: Any = None) -> Any:
     return constant(np.asarray(value, np.int32))
+
+
+_ints, _numbers = functools.lru_cache(4096)(_vector), functools.lru_cache(256)(_number)
+
+
+def _ints_here(values: tuple[int, ...]) -> Any:
+    return _ints(values, HERE.device_name)
+
+
+def _number_here(value: int) -> Any:
+    return _numbers(value, HERE.device_name)
+
+
+#: A constant of no axes; a constant vector of integers (a shape, a list of axes); a constant integer (an axis).
+scalar: Callable[[Any, np.dtype[Any]], Any] = _scalar_here if MANY else _scalar
+ints: Callable[[tuple[int, ...]], Any] = _ints_here if MANY else _ints
+number: Callable[[int], Any] = _number_here if MANY else _numbers

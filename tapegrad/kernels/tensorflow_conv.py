@@ -60,7 +60,7 @@ class Taps:
     def __init__(self, window: Ints, places: Ints, stride: Ints, dilation: Ints) -> None:
         rank = len(window)
         self.strides = ints((1, *stride, 1))
-        self.begins = []
+        self.begins: list[Any] = []
         self.bounds = []
         for tap in itertools.product(*map(range, window)):
             begin = [i * d for i, d in zip(tap, dilation, strict=True)]

@@ -6,32 +6,25 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.kernels import tensorflow_calls as calls
-from tapegrad.kernels.tensorflow_array import TFArray, able, asarray, converted, inexact, is_known, made, pair
+from tapegrad.kernels.tensorflow_array import TFArray, able, asarray, converted, inexact, made, pair
 from tapegrad.kernels.tensorflow_basics import (
     BITS,
     binary,
     bits,
     bitwise_and,
-    bitwise_invert,
-    bitwise_left_shift,
-    bitwise_or,
     bitwise_right_shift,
-    bitwise_xor,
     equal,
     from_bits,
     from_parts,
     greater,
-    greater_equal,
     imag,
     isfinite,
     isinf,
     isnan,
     less,
-    less_equal,
     logical_and,
     logical_not,
     logical_or,
-    not_equal,
     part_dtype,
     real,
     unary,
@@ -435,67 +428,3 @@ def mul_zero(g: Any, partial: Any) -> Any:
     if w is d:
         return where(equal(made(b, d), 0), 0, multiply(made(a, d), made(b, d)))
     return made(cast(_mul_no_nan(cast(a, w), cast(b, w)), d), d)
-
-
-# -- operators -------------------------------------------------------------------------------------------
-def _operator(kernel: Callable[[Any, Any], Any], name: str | None) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """An operator and its reflection; in the common floating dtypes TensorFlow's op `name`, without a detour."""
-
-    def direct(first: Any, second: Any, d: Any, shape: Any) -> TFArray:
-        try:
-            bare = calls.fast(calls.CONTEXT, name, None, first, second)
-        except Exception as error:
-            bare = calls.again(name, error, (first, second), {})
-        y = TFArray()
-        y.bare = bare
-        y.dtype = d
-        y._shape = shape
-        return y
-
-    def operator(self: TFArray, other: Any) -> Any:
-        kind = type(other)
-        if name is not None and ((d := self.dtype) is F32 or d is F64):
-            s = self._shape
-            if kind is TFArray and d is other.dtype:
-                return direct(self.bare, other.bare, d, s if s == other._shape else None)
-            if kind is float or kind is int:
-                return direct(self.bare, scalar(other, d), d, s)
-        return kernel(self, other) if is_known(kind) else NotImplemented
-
-    def reflected(self: TFArray, other: Any) -> Any:
-        kind = type(other)
-        if name is not None and (kind is float or kind is int) and ((d := self.dtype) is F32 or d is F64):
-            return direct(scalar(other, d), self.bare, d, self._shape)
-        return kernel(other, self) if is_known(kind) else NotImplemented
-
-    return operator, reflected
-
-
-for _name, (_kernel, _op) in {
-    "add": (add, "AddV2"),
-    "sub": (subtract, "Sub"),
-    "mul": (multiply, "Mul"),
-    "truediv": (divide, "RealDiv"),
-    "floordiv": (floor_divide, None),
-    "mod": (remainder, None),
-    "pow": (pow, None),
-    "and": (bitwise_and, None),
-    "or": (bitwise_or, None),
-    "xor": (bitwise_xor, None),
-    "lshift": (bitwise_left_shift, None),
-    "rshift": (bitwise_right_shift, None),
-}.items():
-    for _place, _made in zip(("__{}__", "__r{}__"), _operator(_kernel, _op), strict=True):
-        setattr(TFArray, _place.format(_name), _made)
-for _name, _kernel in {
-    "lt": less,
-    "le": less_equal,
-    "gt": greater,
-    "ge": greater_equal,
-    "eq": equal,
-    "ne": not_equal,
-}.items():
-    setattr(TFArray, f"__{_name}__", _operator(_kernel, None)[0])
-for _name, _kernel in {"neg": negative, "abs": abs, "invert": bitwise_invert, "pos": positive}.items():
-    setattr(TFArray, f"__{_name}__", lambda self, _kernel=_kernel: _kernel(self))
-TFArray.__hash__ = object.__hash__  # type: ignore[method-assign]

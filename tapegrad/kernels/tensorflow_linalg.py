@@ -30,12 +30,12 @@ from tapegrad.kernels.tensorflow_shape import (
     matrix_adjoint,
     matrix_transpose,
     ones,
-    ones_like,
+    ones_beside,
     put_diagonal,
     squeeze,
     triu,
     zeros,
-    zeros_like,
+    zeros_beside,
 )
 from tapegrad.kernels.tensorflow_sums import cumulative_prod, max, sum
 
@@ -268,7 +268,8 @@ def _rotations(x: Any) -> Any:
 
 def _before(s: Any) -> Any:
     """For each element of the last axis the product of those before it."""
-    first = ones_like(getitem(s, (Ellipsis, slice(None, 1))))
+    first = getitem(s, (Ellipsis, slice(None, 1)))
+    first = ones_beside(first, first.dtype)
     return cumulative_prod(concat([first, getitem(s, (Ellipsis, slice(None, -1)))], axis=-1), axis=-1)
 
 
@@ -299,7 +300,7 @@ def cofactor_along(x1: Any, x2: Any) -> Any:
     """The derivative of `cofactor` at `x1` in direction `x2`."""
     x1, x2 = _supported_pair(x1, x2)
     if x1.shape[-1] < 2 or 0 in x1.shape:
-        return zeros_like(x1 + x2)
+        return zeros_beside(x1, common(x1.dtype, x2.dtype))
     u, s, vh, d = _rotations(x1)
     b = matmul(matmul(matrix_transpose(u), x2), matrix_transpose(vh))  # the direction, where x1 is diagonal
     others = _products_of_others_of_two(s)
@@ -351,7 +352,7 @@ def matrix_exp_along(x1: Any, x2: Any) -> Any:
         return x1
     scale = converted(divide(maximum(_unit(x1), 1), _unit(x2)), x1.dtype)
     block = concat(
-        [concat([x1, x2 * scale], axis=-1), concat([zeros_like(x1), x1], axis=-1)],
+        [concat([x1, x2 * scale], axis=-1), concat([zeros_beside(x1, x1.dtype), x1], axis=-1)],
         axis=-2,
     )
     n = x1.shape[-1]

@@ -51,12 +51,14 @@ def ones(shape: Any, *, dtype: Any = calls.F64) -> Any:
     return made(_FILL(shape_tensor(shape), scalar(1, dtype)), dtype, shape)
 
 
-def zeros_like(x: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    return zeros(x.shape, dtype=dtype or x.dtype)
+def zeros_beside(x: Any, dtype: Any) -> Any:
+    """Zeros in the shape of `x`, where that is."""
+    return zeros(x.shape, dtype=dtype)
 
 
-def ones_like(x: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    return ones(x.shape, dtype=dtype or x.dtype)
+def ones_beside(x: Any, dtype: Any) -> Any:
+    """Ones in the shape of `x`, where that is."""
+    return ones(x.shape, dtype=dtype)
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> Any:

@@ -9,9 +9,9 @@ import numpy as np
 from tapegrad.core.tensor import Tensor, standing_for, tensor
 from tapegrad.dtypes import as_dtype
 from tapegrad.errors import ArgumentError, DTypeError
-from tapegrad.info import check_device
-from tapegrad.registry.backends import backend_of, moved
+from tapegrad.registry.backends import backend_of
 from tapegrad.registry.call import plain
+from tapegrad.registry.places import Place, at, is_at, place, place_of
 from tapegrad.registry.space import ADOPTERS, NUMPY, SCALARS, SPACES, F, adopted, default_space, space_of_type
 
 
@@ -25,8 +25,9 @@ def asarray(
 ) -> Tensor:
     """A tensor of these values: a tensor, an array (whose memory is shared unless `copy`), a number, nested lists.
 
-    * `backend`: "numpy" or "tensorflow", where the values are to be; if not given, arrays of TensorFlow's and tensors stay
-      where they are, and all else goes where new arrays are made (`set_default_backend`).
+    * `device`: "cpu" for NumPy's kernels, "GPU:0" and the like for TensorFlow's; `backend`: "numpy" or "tensorflow".  That
+      is where the values are to be; if neither is given, arrays of TensorFlow's and tensors stay where they are, and all else
+      goes where new arrays are made (`tapegrad.device`, `set_default_backend`).
 
     Python floats become float32, Python integers int64, unless `dtype` says otherwise.  Nested lists may hold tensors,
     and what they give is recorded as those are.  An array must not be written to while its tensor is in use.  Raises
@@ -36,14 +37,14 @@ def asarray(
     >>> tg.asarray([0.25, 0.5])
     Tensor([0.25, 0.5 ], dtype=float32)
     """
-    check_device(device)
     if dtype is not None:
         dtype = as_dtype(dtype)
+    where = None if device is None and backend is None else place(device, backend)
     if hasattr(type(x), "__tapegrad_tensor__"):
         x = standing_for(x)
     if isinstance(x, Tensor):
-        if backend is not None and backend_of(x.array) != backend:
-            x = _transferred(x, backend, copy)
+        if where is not None:
+            x = _transferred(x, where, copy)
         own = x.array.dtype
         if dtype is not None and own != dtype:
             return _cast(x, dtype, copy)
@@ -67,29 +68,35 @@ def asarray(
         raw = space_of_type(type(raw)).astype(raw, dtype)
     elif copy:
         raw = raw.copy()
-    if backend is not None or default_space() is not NUMPY:
-        raw = _moved(raw, backend, copy)
+    if where is not None or default_space() is not NUMPY:
+        raw = _moved(raw, where, copy)
     return tensor(raw[()] if type(raw) is np.ndarray and raw.shape == () and copy is not False else raw)
 
 
-def _moved(raw: Any, backend: str | None, copy: bool | None) -> Any:
+def _moved(raw: Any, where: Place | None, copy: bool | None) -> Any:
     """A raw value where it is asked for, or where new arrays are made."""
-    here = backend_of(raw)
-    if backend is None and here != "numpy":
-        return raw
-    name = default_space().space_name.lower() if backend is None else backend
-    if here == name:
+    if where is None:
+        if backend_of(raw) != "numpy":
+            return raw
+        where = place()
+    if is_at(raw, where):
         return raw
     if copy is False:
-        raise ValueError(f"asarray(x, backend={name!r}, copy=False): x is elsewhere, so values have to be copied")
-    return moved(raw, name)
+        raise ValueError(f"asarray(x, copy=False): x is not on {_named(where)}, so values have to be copied")
+    return at(raw, where)
 
 
-def _transferred(x: Tensor, backend: str, copy: bool | None) -> Tensor:
+def _transferred(x: Tensor, where: Place, copy: bool | None) -> Tensor:
+    if is_at(x.array, where):
+        return x
     if copy is False:
-        raise ValueError(f"asarray(x, backend={backend!r}, copy=False): x is elsewhere, so values have to be copied")
-    found: Tensor = F.transfer(x, backend, backend_of(x.array))
+        raise ValueError(f"asarray(x, copy=False): x is not on {_named(where)}, so values have to be copied")
+    found: Tensor = F.transfer(x, where.name, place_of(x.array))
     return found
+
+
+def _named(where: Place) -> str:
+    return f"the device {where.name!r}" if where.name else "TensorFlow's kernels"
 
 
 def _cast(x: Tensor, dtype: Any, copy: bool | None) -> Tensor:

@@ -5,58 +5,54 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.dtypes import as_dtype, float32
-from tapegrad.info import check_device
 from tapegrad.registry import constant
-from tapegrad.registry.backends import making
+from tapegrad.registry.places import making
 
-# Every function takes `device`, as the array API has it; NumPy kernels have one, "cpu".  `backend` says which kernels make
-# the array, "numpy" or "tensorflow"; those that `set_default_backend` names if it is None.
+# Every function takes `device`, as the array API has it: "cpu" for NumPy kernels, or one of TensorFlow's such as "GPU:0".
+# `backend` says only which kernels make the array, "numpy" or "tensorflow".  If neither is given, that is where the context
+# `tapegrad.device` says, and else `set_default_backend`; for those that are like an array, where that is.
 
 
 @constant(laws=lambda draw: ({"shape": (draw.size("n"), 2)},))
 def zeros(xp: Any, /, shape: Any, *, dtype: Any = None, device: Any = None, backend: Any = None) -> Any:
     """An array of zeros."""
-    check_device(device)
-    xp = making(xp, backend)
+    xp = making(xp, device, backend)
     return xp.zeros(shape, dtype=as_dtype(dtype or float32))
 
 
 @constant(laws=lambda draw: ({"shape": (draw.size("n"), 2)},))
 def ones(xp: Any, /, shape: Any, *, dtype: Any = None, device: Any = None, backend: Any = None) -> Any:
     """An array of ones."""
-    check_device(device)
-    xp = making(xp, backend)
+    xp = making(xp, device, backend)
     return xp.ones(shape, dtype=as_dtype(dtype or float32))
 
 
 @constant(laws=lambda draw: ({"shape": (draw.size("n"), 2)},))
 def empty(xp: Any, /, shape: Any, *, dtype: Any = None, device: Any = None, backend: Any = None) -> Any:
     """An array whose elements mean nothing."""
-    check_device(device)
-    xp = making(xp, backend)
+    xp = making(xp, device, backend)
     return xp.zeros(shape, dtype=as_dtype(dtype or float32))
 
 
 @constant(laws=lambda draw: ({"shape": (draw.size("n"), 2), "fill_value": 2.5},))
 def full(xp: Any, /, shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, backend: Any = None) -> Any:
     """An array of one value, whose type decides the dtype if none is given."""
-    check_device(device)
-    xp = making(xp, backend)
+    xp = making(xp, device, backend)
     return xp.full(shape, fill_value, dtype=as_dtype(dtype or type(fill_value)))
 
 
 @constant(laws=lambda draw: (draw.array("n", 2),))
 def zeros_like(xp: Any, x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     """Zeros in the shape, and unless said otherwise the dtype, of `x`."""
-    check_device(device)
-    return xp.zeros(x.shape, dtype=as_dtype(dtype or x.dtype))
+    dtype = as_dtype(dtype or x.dtype)
+    return xp.zeros_beside(x, dtype) if device is None else making(xp, device).zeros(x.shape, dtype=dtype)
 
 
 @constant(laws=lambda draw: (draw.array("n", 2),))
 def ones_like(xp: Any, x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     """Ones in the shape, and unless said otherwise the dtype, of `x`."""
-    check_device(device)
-    return xp.ones(x.shape, dtype=as_dtype(dtype or x.dtype))
+    dtype = as_dtype(dtype or x.dtype)
+    return xp.ones_beside(x, dtype) if device is None else making(xp, device).ones(x.shape, dtype=dtype)
 
 
 ones_like.batch(lambda F, has, x, **params: F.ones_like(x, **params))
@@ -65,14 +61,14 @@ ones_like.batch(lambda F, has, x, **params: F.ones_like(x, **params))
 @constant(laws=lambda draw: (draw.array("n", 2),))
 def empty_like(xp: Any, x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     """An array in the shape and dtype of `x`, whose elements mean nothing."""
-    check_device(device)
-    return xp.zeros(x.shape, dtype=as_dtype(dtype or x.dtype))
+    dtype = as_dtype(dtype or x.dtype)
+    return xp.zeros_beside(x, dtype) if device is None else making(xp, device).zeros(x.shape, dtype=dtype)
 
 
 @constant(laws=lambda draw: (draw.array("n", 2), {"fill_value": 2.5}))
 def full_like(xp: Any, x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """One value in the shape, and unless said otherwise the dtype, of `x`."""
-    check_device(device)
+    xp = making(xp, device)
     return xp.full(x.shape, fill_value, dtype=as_dtype(dtype or x.dtype))
 
 
@@ -81,8 +77,7 @@ def arange(
     xp: Any, /, start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, backend: Any = None
 ) -> Any:
     """Numbers from `start` up to, but not including, `stop`; from 0 to `start` if no stop is given."""
-    check_device(device)
-    xp = making(xp, backend)
+    xp = making(xp, device, backend)
     if stop is None:
         start, stop = 0, start
     if dtype is None:
@@ -95,8 +90,7 @@ def linspace(
     xp: Any, /, start: Any, stop: Any, num: int, *, dtype: Any = None, device: Any = None, backend: Any = None, endpoint: bool = True
 ) -> Any:
     """`num` evenly spaced numbers from `start` to `stop`, which is left out if not `endpoint`."""
-    check_device(device)
-    xp = making(xp, backend)
+    xp = making(xp, device, backend)
     return xp.linspace(start, stop, num, dtype=as_dtype(dtype or float32), endpoint=endpoint)
 
 
@@ -105,6 +99,5 @@ def eye(
     xp: Any, /, n_rows: int, n_cols: int | None = None, *, k: int = 0, dtype: Any = None, device: Any = None, backend: Any = None
 ) -> Any:
     """A matrix with ones on diagonal `k` and zeros elsewhere."""
-    check_device(device)
-    xp = making(xp, backend)
+    xp = making(xp, device, backend)
     return xp.eye(n_rows, n_cols, k=k, dtype=as_dtype(dtype or float32))

@@ -9,9 +9,11 @@ import numpy as np
 from tapegrad.core.recorder import state
 from tapegrad.core.tensor import Tensor
 from tapegrad.errors import DetachedError
-from tapegrad.info import CPU, check_device
+from tapegrad.dtypes import as_dtype
 from tapegrad.ops.convert import asarray
 
+from tapegrad.registry import backends, places
+from tapegrad.registry.space import F
 if TYPE_CHECKING:
     from tapegrad.core.node import Node
 
@@ -86,25 +88,66 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
     >>> tg.from_dlpack(np.asarray([0.25, 0.5]))
     Tensor([0.25, 0.5 ], dtype=float64)
     """
-    check_device(device)
-    return asarray(np.from_dlpack(x, copy=copy))
+    return asarray(np.from_dlpack(x, copy=copy), device=device)
 
 
-def device(self: Tensor) -> Any:
-    """Where the values are: "cpu" for NumPy's arrays."""
-    return getattr(self.array, "device", CPU)
+def device(self: Tensor) -> str:
+    """Where the values are: "cpu" for NumPy's arrays, such as "CPU:0" or "GPU:1" for TensorFlow's.
+
+    Inside a compiled function it is "", where the graph is to decide.
+    """
+    return places.place_of(self.array)
 
 
 def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
-    """The tensor itself, for arrays of NumPy are on one device only.
+    """The tensor on another device; itself, if it is there.  A linear op: its cotangent goes back to where this tensor is.
 
-    Raises ArgumentError for another device.
+    Raises DeviceError for a device that is not there.
     """
-    if device != self.device:
-        check_device(device)
     if stream is not None:
-        raise ValueError(f"to_device(stream=...): arrays on {CPU!r} have no streams, got {stream!r}")
-    return self
+        raise ValueError(f"to_device(stream=...): there are no streams to choose from, got {stream!r}")
+    return sent(self, places.place(device))
 
 
-__all__ = ["array", "device", "dlpack", "dlpack_device", "from_dlpack", "is_recorded", "numpy", "to_device"]
+def sent(x: Tensor, where: places.Place) -> Tensor:
+    """The tensor at a place; itself, if it is there."""
+    raw = x.read()[0]
+    if places.is_at(raw, where):
+        return x
+    found: Tensor = F.transfer(x, where.name, places.place_of(raw))
+    return found
+
+
+def to(self: Tensor, target: Any = None, /, *, device: Any = None, backend: str | None = None, dtype: Any = None) -> Tensor:
+    """The tensor on another device, on other kernels, in another dtype; itself, if nothing changes.
+
+    `target` is any one of the three: a device such as "GPU:0" (or "cpu" for NumPy's kernels), "numpy" or "tensorflow", or a
+    dtype.  Moving is a linear op: the cotangent goes back to where this tensor is.
+
+    >>> import tapegrad as tg
+    >>> tg.asarray([0.25, 0.5]).to("float64")
+    Tensor([0.25, 0.5 ], dtype=float64)
+    """
+    if target is not None:
+        if isinstance(target, str) and target in backends.NAMES:
+            backend = target
+        elif isinstance(target, str) and not is_dtype(target):
+            device = target
+        else:
+            dtype = target
+    x = self
+    if device is not None or backend is not None:
+        x = sent(x, places.place(device, backend))
+    return x if dtype is None or x.dtype == as_dtype(dtype) else F.astype(x, dtype)
+
+
+def is_dtype(name: str) -> bool:
+    """Whether a dtype has this name."""
+    try:
+        as_dtype(name)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+__all__ = ["array", "device", "dlpack", "dlpack_device", "from_dlpack", "is_recorded", "numpy", "to", "to_device"]

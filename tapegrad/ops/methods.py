@@ -197,6 +197,7 @@ def install() -> None:
         "__index__": index,
         "__copy__": copied,
         "__reduce__": reduced,
+        "to": exchange.to,
         "__array__": exchange.array,
         "__repr__": text,
         "__format__": formatted,

@@ -80,9 +80,10 @@ def convert(xp: Any, x: Any, /, dtype: Any) -> Any:
 def astype(F: Any, x: Any, /, dtype: Any, *, copy: bool = True, device: Any = None) -> Any:
     """The array in another dtype.  A cast to integers or booleans has no derivative; complex to real is refused."""
     from tapegrad.dtypes import as_dtype, is_inexact
-    from tapegrad.info import check_device
+    from tapegrad.registry.places import is_at, place, place_of
 
-    check_device(device)
+    if device is not None and not is_at(raw := getattr(x, "array", x), target := place(device)):
+        x = F.transfer(x, target.name, place_of(raw))
     dtype = as_dtype(dtype)
     if x.dtype.kind == "c" and dtype.kind not in "cb":
         from tapegrad.errors import DTypeError
@@ -93,12 +94,15 @@ def astype(F: Any, x: Any, /, dtype: Any, *, copy: bool = True, device: Any = No
     return F.convert(x, dtype)
 
 
-@linear(pointwise=True, laws=lambda draw: (draw.array("n", 3), {"backend": "numpy", "source": "numpy"}), public=False)
-def transfer(xp: Any, x: Any, /, backend: str, source: str) -> Any:
-    """The array on the kernels of another name, `backend`, from those of the name `source`; its cotangent goes back."""
-    from tapegrad.registry.backends import moved
+@linear(pointwise=True, laws=lambda draw: (draw.array("n", 3), {"target": "cpu", "source": "cpu"}), public=False)
+def transfer(xp: Any, x: Any, /, target: str, source: str) -> Any:
+    """The array at the place `target`, from the place `source`, to which its cotangent goes back.
 
-    return moved(x, backend)
+    A place is a device's name: "cpu" for NumPy's kernels, "GPU:0" and the like for TensorFlow's, "" where it may decide.
+    """
+    from tapegrad.registry.places import at, place
+
+    return at(x, place(target))
 
 
-transfer.adjoint(x=lambda F, g, backend, source: F.transfer(g, source, backend))
+transfer.adjoint(x=lambda F, g, target, source: F.transfer(g, source, target))

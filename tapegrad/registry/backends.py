@@ -11,7 +11,10 @@ import numpy as np
 
 from tapegrad.core.tensor import PLAIN
 from tapegrad.errors import ArgumentError
+from tapegrad.info import DEVICES
+from tapegrad.kernels.numpy_scatter import ROW_KERNELS
 from tapegrad.registry import space as spaces
+from tapegrad.registry.around import surround
 from tapegrad.registry.space import ADOPTERS, ARRAYS, ERRORS, FINDERS, NUMPY, SCALARS, SPACES, Space
 
 if TYPE_CHECKING:
@@ -31,12 +34,21 @@ def tensorflow() -> Space:
         except ImportError as error:
             raise ImportError(f"the backend 'tensorflow' needs TensorFlow ({error}); pip install 'tapegrad[tensorflow]'") from error
         from tapegrad.kernels.tensorflow_array import SYMBOLIC, TFArray
+        from tapegrad.kernels.tensorflow_calls import MANY
+        from tapegrad.kernels.tensorflow_devices import names, staying
+        from tapegrad.kernels.tensorflow_scatter import rows_add_later
 
-        found = _known["tensorflow"] = Space("TensorFlow", 1, kernels)
+        found = _known["tensorflow"] = Space("TensorFlow", 1, kernels, around=staying if MANY else None)
+        found.deferring = Space("TensorFlow", 1, kernels, around=staying if MANY else None)
+        found.deferring.rows_add = rows_add_later
+        ROW_KERNELS[TFArray] = kernels
         SPACES.update(dict.fromkeys([TFArray, *SYMBOLIC], found))
         SCALARS.update(SYMBOLIC)
         PLAIN.update(SYMBOLIC)
         ARRAYS.add(TFArray)
+        DEVICES.append(names)
+        if MANY:
+            surround(staying)
         _translate_errors()
     return found
 
@@ -77,7 +89,7 @@ def set_default_backend(name: str | None) -> None:
 
 
 def moved(raw: Any, name: str) -> Any:
-    """A raw value on the kernels of this name."""
+    """A raw value on the kernels of this name; what is new there is where this thread's new arrays are."""
     kernels = backend(name)
     if backend_of(raw) == name:
         return raw
@@ -93,11 +105,6 @@ def placed(raw: Any) -> Any:
     """A raw value where new arrays are made."""
     space = spaces.default_space()
     return raw if space is NUMPY else moved(raw, space.space_name.lower())
-
-
-def making(xp: Any, name: str | None) -> Any:
-    """The kernels that make an array: those of a name, if there is one."""
-    return xp if name is None else backend(name)
 
 
 @contextlib.contextmanager

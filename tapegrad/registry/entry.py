@@ -11,6 +11,7 @@ from tapegrad.core.node import Node, tick
 from tapegrad.core.recorder import state
 from tapegrad.core.tensor import Tensor, linked, standing_for
 from tapegrad.errors import DeclarationError
+from tapegrad.registry.around import surrounded
 from tapegrad.registry.op import Op, Param, Spec
 from tapegrad.registry.source import entry_source, parameters
 from tapegrad.registry.space import ARRAYS, BUILTIN, NUMPY, SCALARS, F, space_of
@@ -98,7 +99,7 @@ def _environment(op: Op, style: Style | None) -> dict[str, Any]:
     env: dict[str, Any] = {
         "OP": op,
         "F": F,
-        "BODY": op.body,
+        "BODY": surrounded(op.body) if op.kind == "composite" else op.body,
         "KERNEL": getattr(NUMPY, op.key) if op.kind != "composite" else None,
         "Tensor": Tensor,
         "Node": Node,

@@ -11,6 +11,7 @@ from tapegrad.core.recorder import Recorder, enter, group, leave, release
 from tapegrad.core.tensor import Tensor, linked
 from tapegrad.errors import GradientError
 from tapegrad.registry import checks
+from tapegrad.registry.around import surrounded
 from tapegrad.registry.batching import matched
 from tapegrad.registry.op import names_of
 from tapegrad.registry.pushes import compile_push
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
 def pushforward(variant: Variant, *, recorded: bool) -> Callable[[Node, tuple[Any, ...]], Any]:
     """What gives the tangent of a recorded form's output: compiled, where there is a text."""
-    return compile_push(variant, recorded=recorded) or partial(push, variant, F=OPS_SPACE if recorded else None, recorded=recorded)
+    made = compile_push(variant, recorded=recorded)
+    return surrounded(made or partial(push, variant, F=OPS_SPACE if recorded else None, recorded=recorded))
 
 
 def push(variant: Variant, node: Node, tangents: tuple[Any, ...], *, F: Any, recorded: bool) -> Any:

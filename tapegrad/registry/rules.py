@@ -16,6 +16,7 @@ from tapegrad.core.recorder import refcount
 from tapegrad.core.tensor import PLAIN, Tensor, linked
 from tapegrad.kernels.numpy_scatter import Rows
 from tapegrad.registry import checks
+from tapegrad.registry.around import surrounded
 from tapegrad.registry.op import Op, Spec, names_of, no_derivative
 from tapegrad.registry.several import filled, picked
 from tapegrad.registry.space import SCALARS, SPACES, space_of_type
@@ -67,6 +68,11 @@ class Variant(Recorded):
         self.wide = wide
         self.general = general
         self.saved = _saved(op, watched)
+
+    def forget(self) -> None:
+        """Have its steps compiled anew."""
+        self.pull, self.pull_recorded = self._first_pull, self._first_pull_recorded
+        self.push, self.push_recorded = self._push, self._push_recorded
 
     def _first_pull(self, node: Node, g: Any) -> None:
         self.pull = compile_pull(self, recorded=False)
@@ -342,7 +348,7 @@ def compile_pull(variant: Variant, *, recorded: bool) -> Callable[[Node, Any], N
         ALONE=ALONE,
     )
     exec(compile(source, name, "exec"), env)
-    pull: Callable[[Node, Any], None] = env["pull"]
+    pull: Callable[[Node, Any], None] = surrounded(env["pull"])
     return pull
 
 
@@ -387,6 +393,9 @@ def settle(node: Node, c: Any) -> None:
         return
     if type(c) is Rows and node.p is None and (node.grad is None or type(node.grad) is Rows):
         receive(node, c)  # a leaf, which passes nothing on
+        return
+    if type(c) is Rows and not c.is_memory:
+        receive(node, c.dense())
         return
     if node.grad is None:
         node.grad = c.dense()

@@ -168,7 +168,7 @@ def test_a_matrix_that_is_not_positive_definite_has_a_factor_of_nan() -> None:
 
 
 def test_an_error_names_dtypes_shapes_and_devices() -> None:
-    with pytest.raises(ShapeError, match=r"x1: float32 \(2, 3\) on /job:localhost.*CPU:0, x2: float32 \(4,\) on"):
+    with pytest.raises(ShapeError, match=r"x1: float32 \(2, 3\) on CPU:0, x2: float32 \(4,\) on"):
         tg.zeros((2, 3), backend="tensorflow") + tg.zeros((4,), backend="tensorflow")
 
 

@@ -1,0 +1,139 @@
+"""Run in a process of its own, with three logical CPUs: every op, and what learns, on the second of them.
+
+TensorFlow refuses to copy anything but int32 numbers (shapes and axes, which it keeps on the host by itself), whatever is
+made is looked at, and fetching a value is an error.  Prints what has left the device.  Takes names of ops, for these alone;
+with `--leave`, as if they did not care where they are.
+"""
+
+# ruff: noqa: E402  devices are configured before anything is imported that makes tensors
+import sys
+import warnings
+
+import numpy as np
+import tensorflow as tf
+
+CPU = tf.config.list_physical_devices("CPU")[0]
+tf.config.set_logical_device_configuration(CPU, [tf.config.LogicalDeviceConfiguration()] * 3)
+
+import tapegrad as tg
+from tapegrad import fft, linalg, nn, special  # noqa: F401  declares their ops
+from tapegrad.kernels import tensorflow_calls as calls
+from tapegrad.kernels.tensorflow_array import TFArray
+from tapegrad.registry.backends import tensorflow
+from tapegrad.registry.op import OPS
+from tapegrad.testing import Case, Draw
+from tapegrad.testing.law import testable
+
+warnings.simplefilter("ignore")
+tensorflow()
+tf.config.experimental.set_device_policy("silent_for_int32")
+AWAY = []
+LOOKED_AT = {}
+_fast, _again, _array = calls.fast, calls.again, TFArray.__array__
+
+
+def seen(found, name):
+    AWAY.extend(
+        f"{name} gave {t.dtype.name} {tuple(t.shape)} on {t.backing_device[-5:]}"
+        for t in (found if isinstance(found, list | tuple) else [found])
+        if isinstance(t, calls.EAGER) and t.dtype != tf.int32 and not t.backing_device.endswith(ON)
+    )
+    return found
+
+
+ON = "CPU:1"
+calls.fast = lambda context, name, *rest: seen(_fast(context, name, *rest), name)
+
+
+def differentiated(case, xs):
+    """The values and cotangents of first and second order, and tangents."""
+    sources = [x for x in xs if isinstance(x, tg.Tensor) and x.dtype.kind in "fc"]
+    with tg.GradientTape() as outer:
+        outer.watch(sources)
+        with tg.GradientTape() as tape:
+            tape.watch(sources)
+            ys = case.call(xs)
+        found = [y for y in ys if isinstance(y, tg.Tensor)]
+        if case.op.kind == "constant" or not sources:
+            return found
+        active = [y for y in found if y.dtype.kind in "fc"]
+        if not active:
+            return found
+        gs = [g for g in tape.gradient(active, sources) if g is not None]
+    hs = [h for h in outer.gradient(gs, sources) if h is not None] if gs else []
+    with tg.ForwardAccumulator(sources, [tg.ones_like(x) for x in sources]) as forward:
+        ts = [forward.jvp(y) for y in case.call(xs)]
+    return [*found, *gs, *hs, *[t for t in ts if t is not None]]
+
+
+def run(op, seed):
+    case = Case(op, Draw(seed))
+    if op.name == "transfer" or op.observe is not None:
+        return
+    with tg.device("CPU:1"):
+        xs = [tg.asarray(x) if isinstance(x, np.ndarray | np.generic) else x for x in case.xs]
+    if not any(isinstance(x, tg.Tensor) for x in xs):
+        return
+    before = len(AWAY)
+    try:
+        found = differentiated(case, xs)
+    except tg.errors.NotDifferentiable:
+        return
+    except Exception as error:
+        AWAY.append(f"{type(error).__name__}: {str(error)[:300]}")
+        found = []
+    LOOKED_AT[op.name] = LOOKED_AT.get(op.name, 0) + len(found)
+    AWAY.extend(f"a result is on {y.device}" for y in found if y.device != ON)
+    AWAY[before:] = [f"{op.name}: {text}" for text in dict.fromkeys(AWAY[before:])]
+
+
+def learning():
+    """A step of a network, with variables, optimiser arithmetic, a compiled function."""
+    rng = np.random.default_rng(0)
+    with tg.device("CPU:1"):
+        w = tg.Variable(rng.normal(size=(4, 3)).astype(np.float32))
+        b = tg.Variable(tg.zeros((3,)))
+        x, labels = tg.asarray(rng.normal(size=(8, 4)).astype(np.float32)), tg.asarray(rng.integers(0, 3, 8))
+        momentum = [tg.zeros_like(w), tg.zeros_like(b)]
+    for _ in range(2):
+        with tg.GradientTape() as tape:
+            loss = tg.nn.cross_entropy(tg.nn.linear(x, w, b), labels)
+        for v, m, g in zip((w, b), momentum, tape.gradient(loss, (w, b)), strict=True):
+            v.assign_sub(0.1 * (0.9 * m + g))
+            v.assign_add(tg.zeros_like(v))
+            v.assign(v * 0.5)
+            assert v.device == ON
+
+    for jit in (False, True):
+        if jit:  # TensorFlow's own handles of variables lie on the first CPU, and XLA's functions want them beside the rest
+            tf.config.experimental.set_device_policy("silent")
+
+        @tg.function(jit_compile=jit)
+        def step(x):
+            with tg.GradientTape() as tape:
+                loss = tg.sum(tg.tanh(x @ w + b) ** 2)
+            w.assign_sub(0.1 * tape.gradient(loss, w))
+            return loss
+
+        for _ in range(2):
+            assert step(x).device == ON
+            assert w.device == ON
+
+
+def fetched(*args, **words):
+    raise AssertionError("a value is fetched from the device")
+
+
+TFArray.__array__ = fetched
+names = [name for name in sys.argv[1:] if name != "--leave"]
+if "--leave" in sys.argv:  # as if these kernels did not say where
+    for name in names:
+        setattr(tensorflow(), name, getattr(tensorflow(), name).__wrapped__)
+for op in OPS.values():
+    if testable(op) and (not names or op.name in names):
+        for seed in (1, 2, 3):
+            run(op, seed)
+if not names:
+    learning()
+print(f"{len(AWAY)} left the device, of {sum(LOOKED_AT.values())} results of {len(LOOKED_AT)} ops")
+print("\n".join(AWAY))
