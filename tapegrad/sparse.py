@@ -47,9 +47,10 @@ class SparseRows(Tensor):
                 f"SparseRows(indices, values, shape): expected integers (n,) and values (n, *shape[1:]), "
                 f"got {ids.dtype} {ids.shape}, {rows.shape} and shape {shape}"
             )
-        if ids.size and not (ids.min() >= 0 and ids.max() < shape[0]):
+        at = np.asarray(ids)
+        if at.size and not (at.min() >= 0 and at.max() < shape[0]):
             raise ShapeError(
-                f"SparseRows(indices, values, shape): expected 0 <= indices < {shape[0]}, got {ids.min()} to {ids.max()}"
+                f"SparseRows(indices, values, shape): expected 0 <= indices < {shape[0]}, got {at.min()} to {at.max()}"
             )
         self._take(Rows(rows, ids, shape))
 

@@ -6,6 +6,8 @@ import _thread
 import contextlib
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import numpy as np
+
 from tapegrad.core.recorder import EMPTY, state, watch
 from tapegrad.core.tensor import Tensor
 from tapegrad.dtypes import is_inexact
@@ -120,10 +122,10 @@ class Variable(Tensor):
     def assign(self, value: Any) -> Variable:
         """Replace the value by one of the same shape and dtype.  What tapes have recorded is not changed.
 
-        Raises ShapeError, DTypeError or ArgumentError, and then leaves the variable as it was.
-        """
         The variable stays on its device: a value from elsewhere moves there.
 
+        Raises ShapeError, DTypeError or ArgumentError, and then leaves the variable as it was.
+        """
         self.array = beside(self._checked("assign", value, copy=True), self.array)
         return self
 
@@ -152,6 +154,9 @@ class Variable(Tensor):
     def _add_rows(self, what: str, rows: Rows) -> Variable:
         """Add to a few rows alone."""
         self._fits(what, rows)
+        if not isinstance(self.array, np.ndarray) or not rows.is_memory:
+            self.array = self.array + beside(rows.dense(), self.array)
+            return self
         if not is_alone(self):
             self.array = self.array.copy()
         rows.add_to(self.array)

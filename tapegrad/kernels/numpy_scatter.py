@@ -101,6 +101,10 @@ class Scatter:
         return put_add(self.g, self.index, self.shape)
 
 
+#: What rows of arrays that are not NumPy's compute with, by the type of the array: kernels `rows_add` and `concat`.
+ROW_KERNELS: dict[type, Any] = {}
+
+
 class Rows:
     """A cotangent of a few rows of a table, which stays so where nothing else is added, and nobody computes with it."""
 
@@ -123,7 +127,15 @@ class Rows:
             self.g.reshape(len(self.g), -1) if buffer.flags.c_contiguous and self.g.size else self.g,
         )
 
+    @property
+    def is_memory(self) -> bool:
+        """Whether the rows are memory that can be added to a buffer in place."""
+        return type(self.g) not in ROW_KERNELS
+
     def dense(self) -> Any:
+        kernels = ROW_KERNELS.get(type(self.g))
+        if kernels is not None:
+            return kernels.rows_add(self.g, self.index, self.shape)
         out = np.zeros(self.shape, self.g.dtype)
         if self.g.size:
             self.add_to(out)
@@ -138,16 +150,16 @@ class Rows:
         return Rows((self.g / factor).astype(self.g.dtype, copy=False), self.index, self.shape)
 
     def coalesced(self) -> Rows:
-        index, inverse = np.unique(self.index, return_inverse=True)
-        g = np.zeros((len(index), *self.g.shape[1:]), self.g.dtype)
-        Rows(self.g, inverse, g.shape).add_to(g)
-        return Rows(g, index, self.shape)
+        index, inverse = np.unique(np.asarray(self.index), return_inverse=True)
+        return Rows(Rows(self.g, inverse, (len(index), *self.g.shape[1:])).dense(), index, self.shape)
 
     def __add__(self, other: Any) -> Any:
+        kernels = ROW_KERNELS.get(type(self.g))
         if type(other) is Rows:
-            return Rows(
-                np.concatenate([self.g, other.g]), np.concatenate([self.index, other.index]), self.shape
-            )
+            concat = np.concatenate if kernels is None else kernels.concat
+            return Rows(concat([self.g, other.g]), concat([self.index, other.index]), self.shape)
+        if kernels is not None:
+            return other + self.dense()
         out = np.array(other)
         self.add_to(out)
         return out

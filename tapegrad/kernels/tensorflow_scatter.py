@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.kernels import tensorflow_calls as calls
+from tapegrad.kernels.numpy_scatter import Rows
 from tapegrad.kernels.tensorflow_array import Size, TFArray, asarray, common, converted, made, shape_tensor
 from tapegrad.kernels.tensorflow_basics import equal, greater_equal, where
 from tapegrad.kernels.tensorflow_calls import BOOL, INT64, cast
@@ -83,6 +84,12 @@ def take_add(g: Any, indices: Any, shape: Any, axis: int) -> Any:
 def rows_add(g: Any, ids: Any, shape: Any) -> Any:
     """Zeros of this shape, with rows added at these ids."""
     return take_add(g, ids, shape, 0)
+
+
+def rows_add_later(g: Any, ids: Any, shape: Any) -> Any:
+    """The rows as they are, with ids counted from the start."""
+    at = reshape(place_of(ids, shape[0]), (-1,))
+    return Rows(reshape(g, (at.shape[0], *shape[1:])), at, shape)
 
 
 def put_along_axis_add(g: Any, indices: Any, shape: Any, axis: int) -> Any:
