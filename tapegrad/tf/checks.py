@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.core import tensor as core
-from tapegrad.tf.convert import convert
+from tapegrad.tf.convert import convert, host
 from tapegrad.tf.dtypes import as_dtype
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
@@ -17,7 +17,7 @@ from tapegrad.tf.tensor import Tensor
 
 
 def _raw(x: Any) -> Any:
-    return np.asarray(convert(x).array)
+    return host(x)
 
 
 def _fail(message: Any, text: str) -> None:
@@ -33,7 +33,7 @@ def Assert(condition: Any, data: Any, summarize: Any = None, name: str | None = 
 
 def _compared(name: str, test: Any, words: str) -> None:
     def check(x: Any, y: Any, message: Any = None, summarize: Any = None, name: str | None = None) -> None:
-        a, b = (np.asarray(t.array) for t in pair(x, y))
+        a, b = (host(t) for t in pair(x, y))
         if not np.all(test(a, b)):
             _fail(message, f"Condition x {words} y did not hold.\nx: {a}\ny: {b}")
 
@@ -78,7 +78,7 @@ def assert_near(
     x: Any, y: Any, rtol: Any = None, atol: Any = None, message: Any = None, summarize: Any = None, name: str | None = None
 ) -> None:
     """Raises InvalidArgumentError unless |x - y| <= atol + rtol |y| for all elements."""
-    a, b = (np.asarray(t.array) for t in pair(x, y))
+    a, b = (host(t) for t in pair(x, y))
     eps = 10 * np.finfo(a.dtype).eps
     if not np.all(np.abs(a - b) <= (eps if atol is None else atol) + (eps if rtol is None else rtol) * np.abs(b)):
         _fail(message, f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}\nx: {a}\ny: {b}")
@@ -88,7 +88,8 @@ def assert_near(
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
     """The tensor itself; raises InvalidArgumentError where it holds NaN or infinity."""
     x = convert(tensor)
-    kinds = [k for k, hit in (("NaN", np.isnan(x.array).any()), ("Inf", np.isinf(x.array).any())) if hit]
+    raw = host(x)
+    kinds = [k for k, hit in (("NaN", np.isnan(raw).any()), ("Inf", np.isinf(raw).any())) if hit]
     if kinds:
         raise invalid(None, f"{message} : Tensor had {' and '.join(kinds)} values")
     return x

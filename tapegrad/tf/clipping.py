@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from tapegrad.core import tensor as core
-from tapegrad.tf.convert import cast, convert
+from tapegrad.tf.convert import cast, convert, fresh
 from tapegrad.tf.export import export
 from tapegrad.tf.products import norm
 from tapegrad.tf.slices import IndexedSlices
 from tapegrad.tf.style import S
-from tapegrad.tf.tensor import Tensor, made
+from tapegrad.tf.tensor import Tensor
 
 
 @export("linalg.global_norm")
@@ -23,7 +23,7 @@ def global_norm(t_list: Any, name: str | None = None) -> Tensor:
         for t in _listed(t_list)
         if t is not None
     ]
-    total = halves[0] if halves else made(np.float32(0))
+    total = halves[0] if halves else fresh(np.float32(0))
     for h in halves[1:]:
         total = S.add(total, h)
     return S.sqrt(total)
@@ -46,8 +46,7 @@ def clip_by_global_norm(t_list: Any, clip_norm: Any, use_norm: Any = None, name:
     norm = global_norm(ts) if use_norm is None else convert(use_norm)
     limit = convert(clip_norm, norm.array.dtype, prefer=True)
     scale = S.divide(limit, S.maximum(norm, limit))
-    if not np.isfinite(norm.array):
-        scale = made(norm.array.dtype.type(np.nan))
+    scale = S.where(S.isfinite(norm), scale, norm.array.dtype.type(np.nan))
     clipped: list[Any] = []
     for t in ts:
         if t is None:

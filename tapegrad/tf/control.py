@@ -8,12 +8,12 @@ import numpy as np
 
 from tapegrad.core import tensor as core
 from tapegrad.tf import nest
-from tapegrad.tf.convert import convert
+from tapegrad.tf.convert import convert, fresh
 from tapegrad.tf.dtypes import as_dtype, numpy_dtype
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
 from tapegrad.tf.style import S
-from tapegrad.tf.tensor import Tensor, made
+from tapegrad.tf.tensor import Tensor
 
 
 @export("cond")
@@ -152,7 +152,7 @@ def map_fn(
 def _nothing(signature: Any) -> Any:
     def empty(s: Any) -> Tensor:
         shape = [n or 0 for n in getattr(s, "shape", ())] if not isinstance(s, core.Tensor) else list(s.shape[1:])
-        return made(np.zeros((0, *shape), numpy_dtype(getattr(s, "dtype", s))))
+        return fresh(np.zeros((0, *shape), numpy_dtype(getattr(s, "dtype", s))))
 
     return nest.map_structure(empty, signature)
 

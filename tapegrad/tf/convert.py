@@ -9,7 +9,8 @@ import numpy as np
 from tapegrad.core import tensor as core
 from tapegrad.dtypes import is_inexact
 from tapegrad.ops.convert import asarray, raw_of
-from tapegrad.registry.space import SCALARS, SPACES
+from tapegrad.registry.backends import placed
+from tapegrad.registry.space import NUMPY, SCALARS, SPACES, default_space
 from tapegrad.tf.dtypes import as_dtype, numpy_dtype
 from tapegrad.tf.errors import UnimplementedError
 from tapegrad.tf.shapes import TensorShape, lengths
@@ -19,11 +20,38 @@ from tapegrad.tf.tensor import Tensor, made
 _KINDS = {bool: "b", int: "i", float: "f", complex: "c", str: "s", bytes: "s"}
 
 
+def fresh(raw: Any) -> Tensor:
+    """A tensor of an array that was computed on the host, where new arrays are made."""
+    return made(_placed(raw))
+
+
+def _placed(raw: Any) -> Any:
+    """An array where new arrays are made; strings stay on the host."""
+    space = default_space()
+    return raw if space is NUMPY or raw.dtype.kind == "O" else placed(raw)
+
+
+def host(value: Any) -> Any:
+    """The values of what a user gives as a tensor, as an array of NumPy's.  Raises TypeError for a tensor without values."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
+        return value
+    raw = value.read()[0] if isinstance(value, core.Tensor) else _on_host(value)[0]
+    return raw if type(raw) is np.ndarray else np.asarray(raw)
+
+
 def convert_raw(value: Any, dtype: np.dtype[Any] | None = None, *, prefer: bool = False) -> tuple[Any, Any]:
-    """The raw array and the node of what a user gives as a tensor.
+    """The raw array and the node of what a user gives as a tensor; what is no tensor yet goes where new arrays are made.
 
     `dtype` is what it has to be; with `prefer`, what NumPy's arrays become though they are of another one.
     """
+    raw, node = _on_host(value, dtype, prefer=prefer)
+    if default_space() is NUMPY or not isinstance(raw, np.ndarray | np.generic) or isinstance(value, core.Tensor):
+        return raw, node
+    return _placed(raw), node
+
+
+def _on_host(value: Any, dtype: np.dtype[Any] | None = None, *, prefer: bool = False) -> tuple[Any, Any]:
+    """The same, with new arrays on the host."""
     kind = type(value)
     if kind in SCALARS:
         if dtype is None:
@@ -35,7 +63,7 @@ def convert_raw(value: Any, dtype: np.dtype[Any] | None = None, *, prefer: bool 
     if kind.__module__.startswith("tensorflow."):  # TensorFlow's own
         return _as_asked(raw_of(asarray(value)), value, dtype), None
     if hasattr(kind, "__tf_tensor__"):
-        return convert_raw(value.__tf_tensor__(None if dtype is None else as_dtype(dtype)), dtype)
+        return _on_host(value.__tf_tensor__(None if dtype is None else as_dtype(dtype)), dtype)
     if isinstance(value, list | tuple | range):
         return _sequence(value, dtype, prefer)
     return _without_history(value, dtype), None

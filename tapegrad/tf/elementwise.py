@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.tf.convert import convert, tensors_of
+from tapegrad.tf.convert import convert, fresh, host, tensors_of
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export, table
 from tapegrad.tf.operators import pair, power
@@ -23,10 +23,10 @@ def truncated(x: Any, y: Any, *, rest: bool) -> Tensor:
     """The quotient rounded towards zero, or what is left over."""
     a, b = pair(x, y)
     if _is_integer(a):
-        if not np.all(b.array):
-            raise invalid("TruncateDiv", "Integer division by zero")
-        quotient = np.trunc(np.divide(a.array, b.array)).astype(a.array.dtype)
-        return made(np.fmod(a.array, b.array) if rest else quotient)
+        below, left = S.floor_divide(a, b), S.remainder(a, b)
+        apart = S.logical_and(S.not_equal(left, 0), S.not_equal(S.less(a, 0), S.less(b, 0)))
+        one = S.convert(apart, a.array.dtype)
+        return S.subtract(left, S.multiply(one, b)) if rest else S.add(below, one)
     whole = S.trunc(S.divide(a, b))
     return S.subtract(a, S.multiply(whole, b)) if rest else whole
 
@@ -53,7 +53,7 @@ def compared(op: Any, x: Any, y: Any) -> Tensor:
     """A comparison of two tensors, strings among them."""
     a, b = pair(x, y)
     if a.array.dtype.kind == "O":
-        return made(np.asarray(_ELEMENTS[op.__name__](a.array, b.array)).astype(np.bool_)[()])
+        return fresh(np.asarray(_ELEMENTS[op.__name__](a.array, b.array)).astype(np.bool_)[()])
     return op(a, b)
 
 
@@ -147,7 +147,7 @@ math.ndtri | x, name=None | S.ndtri(x)
 math.negative negative | x, name=None | S.negative(x)
 math.nextafter | x1, x2, name=None | S.nextafter(x1, x2)
 math.not_equal not_equal | x, y, name=None | compared(S.not_equal, x, y)
-math.polygamma | a, x, name=None | S.polygamma(a, x)
+math.polygamma | a, x, name=None | S.polygamma(made(host(a)), x)
 math.polyval | coeffs, x, name=None | polynomial(coeffs, x)
 math.pow pow | x, y, name=None | power(x, y)
 math.real | input, name=None | S.real(input)
@@ -188,6 +188,8 @@ bitwise.right_shift | x, y, name=None | S.bitwise_right_shift(x, y)
     compared=compared,
     complex_of=complex_of,
     guarded=guarded,
+    host=host,
+    made=made,
     no_nan=no_nan,
     pair=pair,
     polynomial=polynomial,

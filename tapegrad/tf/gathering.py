@@ -7,19 +7,22 @@ from typing import Any
 import numpy as np
 
 from tapegrad.core import tensor as core
-from tapegrad.tf.convert import convert
+from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.dtypes import int32, numpy_dtype
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
 from tapegrad.tf.operators import _check, mismatch_in, pair, shape_text
 from tapegrad.tf.shapes import TensorShape, lengths
 from tapegrad.tf.style import S
-from tapegrad.tf.tensor import Tensor, made
+from tapegrad.tf.tensor import Tensor, has_values, made
 
 
 def index_of(indices: Any, size: int, name: str) -> Any:
     """Raw integers that are all in range, checked; TensorFlow has no negative ones."""
-    raw = np.asarray(convert(indices).array)
+    raw = convert(indices).array
+    if raw.dtype.kind in "iu" and not has_values(raw):
+        return raw
+    raw = np.asarray(raw)
     if raw.dtype.kind not in "iu":
         if raw.size:
             raise invalid(f"{name}", f"Value for attr 'Tindices' of {raw.dtype} is not in the list of allowed values")
@@ -39,9 +42,8 @@ def gather(
     x = convert(params)
     rank = x.array.ndim
     batch = int(batch_dims)
-    raw = convert(indices).array
     if batch < 0:
-        batch += np.ndim(raw)
+        batch += convert(indices).array.ndim
     axis = batch if axis is None else int(axis) % max(rank, 1)
     if not rank:
         raise invalid("GatherV2", "params must be at least 1 dimensional")
@@ -88,7 +90,7 @@ def _tuples(x: Any, index: Any, batch: int, name: str) -> tuple[Any, ...]:
 def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None = None, bad_indices_policy: str = "") -> Tensor:
     """The elements or slices at index tuples, which are the rows of `indices`."""
     x = convert(params)
-    index = np.asarray(convert(indices).array)
+    index = host(indices)
     return S.getitem(x, _tuples(x.array, index, int(batch_dims), "GatherNd"))
 
 
@@ -96,7 +98,7 @@ def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None =
 def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
     """Zeros of a shape with updates added at index tuples."""
     u, wanted = convert(updates), lengths(shape)
-    index = np.asarray(convert(indices).array)
+    index = host(indices)
     places = _tuples(np.broadcast_to(np.int8(0), wanted), index, 0, "ScatterNd")
     inner = wanted[index.shape[-1] :]
     if u.array.shape != (*index.shape[:-1], *inner):
@@ -110,7 +112,7 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
 def _scattered(tensor: Any, indices: Any, updates: Any, name: str) -> tuple[Tensor, Tensor, Any]:
     x = convert(tensor)
     u = convert(updates, x.array.dtype, prefer=not isinstance(updates, core.Tensor))
-    index = np.asarray(convert(indices).array)
+    index = host(indices)
     places = _tuples(x.array, index, 0, name)
     if u.array.shape != (*index.shape[:-1], *x.array.shape[index.shape[-1] :]):
         raise invalid(f"{name}", f"Outer dimensions of indices {shape_text(index)} and updates {shape_text(u.array)} must match")
@@ -149,9 +151,9 @@ def _extreme_scatter(tensor: Any, indices: Any, updates: Any, name: str, at: Any
     np.add.at(count, places, theirs)
     count = np.maximum(count, 1)
     if best.dtype.kind not in "fV":
-        return made(best)
-    found = S.add(S.multiply(x, made(own / count)), S.put_add(S.multiply(u, made(theirs / count[places])), places, best.shape))
-    return S.where(made(np.isfinite(best)), found, made(best))
+        return fresh(best)
+    found = S.add(S.multiply(x, fresh(own / count)), S.put_add(S.multiply(u, fresh(theirs / count[places])), places, best.shape))
+    return S.where(fresh(np.isfinite(best)), found, fresh(best))
 
 
 @export("tensor_scatter_nd_max")
@@ -171,7 +173,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     """`x` where the condition is true and `y` elsewhere; without these, the indices of what is true, a row for each."""
     c = convert(condition)
     if x is None and y is None:
-        return made(np.argwhere(c.array).astype(np.int64))
+        return fresh(np.argwhere(c.array).astype(np.int64))
     if x is None or y is None:
         raise ValueError("x and y must both be non-None or both be None.")
     if c.array.dtype.kind != "b":
@@ -189,7 +191,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
 @export("boolean_mask")
 def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str = "boolean_mask") -> Tensor:
     """The elements, or slices, where the mask is true, one after the other."""
-    x, m = convert(tensor), np.asarray(convert(mask).array)
+    x, m = convert(tensor), host(mask)
     if m.dtype.kind != "b":
         m = m.astype(np.bool_)
     axis = 0 if axis is None else int(axis) % max(x.array.ndim, 1)
@@ -251,7 +253,7 @@ def strided_slice(
 def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Any:
     """The different elements in the order in which they come, and for each element which of them it is."""
     found, place, _ = _unique(x)
-    return UniqueResult(made(found), made(place.astype(numpy_dtype(out_idx))))
+    return UniqueResult(fresh(found), fresh(place.astype(numpy_dtype(out_idx))))
 
 
 @export("unique_with_counts")
@@ -259,11 +261,11 @@ def unique_with_counts(x: Any, out_idx: Any = int32, name: str | None = None) ->
     """The same as `unique`, and how often each element occurs."""
     wanted = numpy_dtype(out_idx)
     found, place, count = _unique(x)
-    return UniqueWithCounts(made(found), made(place.astype(wanted)), made(count.astype(wanted)))
+    return UniqueWithCounts(fresh(found), fresh(place.astype(wanted)), fresh(count.astype(wanted)))
 
 
 def _unique(x: Any) -> tuple[Any, Any, Any]:
-    raw = np.asarray(convert(x).array)
+    raw = host(x)
     if raw.ndim != 1:
         raise invalid("Unique", "unique expects a 1D vector.")
     found, first, inverse, count = np.unique(raw, return_index=True, return_inverse=True, return_counts=True)
@@ -301,23 +303,23 @@ class UniqueWithCounts(tuple[Tensor, Tensor, Tensor]):
 @export("math.invert_permutation")
 def invert_permutation(x: Any, name: str | None = None) -> Tensor:
     """Where each number stands in a permutation."""
-    raw = np.asarray(convert(x).array)
+    raw = host(x)
     found = np.empty_like(raw)
     found[raw] = np.arange(len(raw))
-    return made(found)
+    return fresh(found)
 
 
 @export("dynamic_partition")
 def dynamic_partition(data: Any, partitions: Any, num_partitions: int, name: str | None = None) -> list[Tensor]:
     """The slices of each number, in order."""
-    x, which = convert(data), np.asarray(convert(partitions).array)
+    x, which = convert(data), host(partitions)
     return [S.getitem(x, which == k) for k in range(num_partitions)]
 
 
 @export("dynamic_stitch")
 def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
     """Slices put at their indices; of several the last one stays."""
-    places = [np.asarray(convert(i).array) for i in indices]
+    places = [host(i) for i in indices]
     xs = [convert(d) for d in data]
     inner = xs[0].array.shape[places[0].ndim :]
     n = max((int(p.max()) + 1 for p in places if p.size), default=0)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.tf import io as _io
-from tapegrad.tf.convert import cast, convert
+from tapegrad.tf.convert import cast, convert, fresh, host
 from tapegrad.tf.dtypes import as_dtype
 from tapegrad.tf.errors import InvalidArgumentError
 from tapegrad.tf.export import missing
@@ -51,7 +51,7 @@ def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: st
     scaled = np.asarray(x.array) * x.array.dtype.type(wanted.max + 0.5)
     if saturate:
         scaled = np.clip(scaled, wanted.min, wanted.max)
-    return made(scaled.astype(wanted.numpy))
+    return fresh(scaled.astype(wanted.numpy))
 
 
 def resize(
@@ -123,7 +123,7 @@ def central_crop(image: Any, central_fraction: Any) -> Tensor:
 def random_crop(value: Any, size: Any, seed: Any = None, name: str | None = None) -> Tensor:
     """A part of that size at a random place."""
     x = convert(value)
-    wanted = np.asarray(convert(size).array).astype(np.int64)
+    wanted = host(size).astype(np.int64)
     shape = np.asarray(x.array.shape)
     if (shape < wanted).any():
         raise InvalidArgumentError(None, None, f"Need value.shape >= size, got {shape.tolist()} and {wanted.tolist()}")
@@ -159,7 +159,7 @@ def _flipped(image: Any, seed: Any, axis: int) -> Tensor:
     if x.array.ndim == 3:
         return S.flip(x, axis=axis) if float(uniform([], 0, 1.0, seed=seed)) < 0.5 else x
     turns = np.round(np.asarray(uniform([x.array.shape[0]], seed=seed).array)).reshape(-1, 1, 1, 1) > 0
-    return S.where(made(turns), S.flip(x, axis=axis), x)
+    return S.where(fresh(turns), S.flip(x, axis=axis), x)
 
 
 def random_flip_left_right(image: Any, seed: Any = None) -> Tensor:
@@ -198,7 +198,7 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
 
     def grey(x: Tensor) -> Tensor:
         share = np.asarray([0.2989, 0.5870, 0.1140], x.array.dtype)
-        return S.expand_dims(S.tensordot(x, made(share), axes=([-1], [-1])), axis=-1)
+        return S.expand_dims(S.tensordot(x, fresh(share), axes=([-1], [-1])), axis=-1)
 
     return _through_floats(images, grey)
 
@@ -375,7 +375,7 @@ def non_max_suppression(
     name: str | None = None,
 ) -> Tensor:
     """The numbers of the boxes that do not overlap a better one, the best first."""
-    box, score = np.asarray(convert(boxes).array), np.asarray(convert(scores).array)
+    box, score = host(boxes), host(scores)
     corners = np.concatenate([np.minimum(box[:, :2], box[:, 2:]), np.maximum(box[:, :2], box[:, 2:])], axis=1)
     area = np.prod(corners[:, 2:] - corners[:, :2], axis=1)
     kept: list[int] = []
@@ -386,7 +386,7 @@ def non_max_suppression(
         shared = np.prod(inner, axis=1)
         if not np.any(shared / np.maximum(area[k] + area[kept] - shared, 1e-30) > float(iou_threshold)):
             kept.append(int(k))
-    return made(np.asarray(kept, np.int32))
+    return fresh(np.asarray(kept, np.int32))
 
 
 def __getattr__(name: str) -> Any:

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.tf.convert import convert
+from tapegrad.tf.convert import convert, fresh
 from tapegrad.tf.dtypes import as_dtype, float32
 from tapegrad.tf.export import export
 from tapegrad.tf.random_functions import normal, uniform
 from tapegrad.tf.shapes import lengths
 from tapegrad.tf.style import S
-from tapegrad.tf.tensor import Tensor, made
+from tapegrad.tf.tensor import Tensor
 
 
 class Initializer:
@@ -37,7 +37,7 @@ class Zeros(Initializer):
     """Zeros."""
 
     def __call__(self, shape: Any, dtype: Any = float32, **kwargs: Any) -> Tensor:
-        return made(np.zeros(lengths(shape), as_dtype(dtype).numpy))
+        return fresh(np.zeros(lengths(shape), as_dtype(dtype).numpy))
 
 
 @export("ones_initializer")
@@ -45,7 +45,7 @@ class Ones(Initializer):
     """Ones."""
 
     def __call__(self, shape: Any, dtype: Any = float32, **kwargs: Any) -> Tensor:
-        return made(np.ones(lengths(shape), as_dtype(dtype).numpy))
+        return fresh(np.ones(lengths(shape), as_dtype(dtype).numpy))
 
 
 @export("constant_initializer")

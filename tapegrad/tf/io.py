@@ -13,13 +13,13 @@ import numpy as np
 from tapegrad.events.wire import framed
 from tapegrad.tf import pictures
 from tapegrad.tf import records as _records
-from tapegrad.tf.convert import convert
+from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.dtypes import as_dtype, uint8
 from tapegrad.tf.errors import InvalidArgumentError, NotFoundError
 from tapegrad.tf.examples import Example
 from tapegrad.tf.export import Namespace, missing
 from tapegrad.tf.shapes import lengths
-from tapegrad.tf.tensor import Tensor, made
+from tapegrad.tf.tensor import Tensor
 
 
 def _text(x: Any) -> str:
@@ -43,7 +43,7 @@ def string(x: bytes) -> Tensor:
     """Bytes as a tensor."""
     found = np.empty((), object)
     found[()] = x
-    return made(found)
+    return fresh(found)
 
 
 def read_file(filename: Any, name: str | None = None) -> Tensor:
@@ -72,9 +72,9 @@ def _decoded(contents: Any, channels: Any, dtype: Any) -> Tensor:
     wanted = as_dtype(dtype)
     if wanted.numpy != pixels.dtype:
         if wanted.is_floating:
-            return made((pixels / np.iinfo(pixels.dtype).max).astype(wanted.numpy))
+            return fresh((pixels / np.iinfo(pixels.dtype).max).astype(wanted.numpy))
         pixels = (pixels >> 8 if pixels.dtype == np.uint16 else pixels.astype(np.uint16) * 257).astype(wanted.numpy)
-    return made(pixels)
+    return fresh(pixels)
 
 
 def decode_png(contents: Any, channels: Any = 0, dtype: Any = uint8, name: str | None = None) -> Tensor:
@@ -112,17 +112,17 @@ def decode_bmp(contents: Any, channels: Any = 0, name: str | None = None) -> Ten
 
 def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
     """A PNG file of pixels."""
-    return string(pictures.encode_png(np.asarray(convert(image).array), compression))
+    return string(pictures.encode_png(host(image), compression))
 
 
 def encode_jpeg(image: Any, format: str = "", quality: int = 95, **words: Any) -> Tensor:
     """A JPEG file of pixels."""
-    return string(pictures.encode_jpeg(np.asarray(convert(image).array), quality))
+    return string(pictures.encode_jpeg(host(image), quality))
 
 
 def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
     """Whether bytes begin as a JPEG file does."""
-    return made(np.bool_(_bytes(contents).startswith(b"\xff\xd8\xff")))
+    return fresh(np.bool_(_bytes(contents).startswith(b"\xff\xd8\xff")))
 
 
 # -- bytes ----------------------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ def decode_raw(
         np.frombuffer(b if fixed_length is None else b[:fixed_length].ljust(fixed_length, b"\0"), read)
         for b in raw.ravel().tolist()
     ]
-    return made(np.asarray(rows).astype(dtype).reshape((*raw.shape, -1)))
+    return fresh(np.asarray(rows).astype(dtype).reshape((*raw.shape, -1)))
 
 
 def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
@@ -151,7 +151,7 @@ def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Ten
     if found.dtype != as_dtype(out_type).numpy:
         own, wanted = as_dtype(found.dtype).name, as_dtype(out_type).name
         raise InvalidArgumentError(None, None, f"Type mismatch between parsed tensor ({own}) and dtype ({wanted})")
-    return made(found if found.shape or found.dtype.kind == "O" else found[()])
+    return fresh(found if found.shape or found.dtype.kind == "O" else found[()])
 
 
 class TFRecordOptions:
@@ -217,7 +217,7 @@ def parse_example(serialized: Any, features: Any, example_names: Any = None, nam
         raise NotImplementedError(
             "parse_example with VarLenFeature gives sparse tensors, which tapegrad has not; parse one by one"
         )
-    return {k: made(np.stack([np.asarray(r[k].array) for r in rows])) for k in features}
+    return {k: fresh(np.stack([np.asarray(r[k].array) for r in rows])) for k in features}
 
 
 def _feature(key: str, feature: Any, wanted: Any) -> Tensor:
@@ -232,7 +232,7 @@ def _feature(key: str, feature: Any, wanted: Any) -> Tensor:
     flat = np.empty(len(values), wanted.dtype.numpy)
     flat[:] = values
     if isinstance(wanted, VarLenFeature):
-        return made(flat)
+        return fresh(flat)
     size = int(np.prod(wanted.shape, dtype=int))
     if not values and wanted.default_value is not None:
         return convert(np.broadcast_to(np.asarray(wanted.default_value, wanted.dtype.numpy), wanted.shape), wanted.dtype.numpy)
@@ -245,7 +245,7 @@ def _feature(key: str, feature: Any, wanted: Any) -> Tensor:
             None, None, f"Key: {key}.  Can't parse serialized Example: expected {size} values, got {len(values)}"
         )
     found = flat.reshape(wanted.shape)
-    return made(found if found.shape or found.dtype.kind == "O" else found[()])
+    return fresh(found if found.shape or found.dtype.kind == "O" else found[()])
 
 
 # -- gfile --------------------------------------------------------------------------------------------------

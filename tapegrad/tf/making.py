@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.tf.convert import convert, tensors_of
+from tapegrad.tf.convert import convert, fresh, host, tensors_of
 from tapegrad.tf.dtypes import as_dtype, float32, numpy_dtype
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
@@ -24,9 +24,9 @@ def _filled(shape: Any, dtype: Any, value: int) -> Tensor:
     if any(n < 0 for n in size):
         raise invalid("Fill", f"Dimension {min(size)} must be >= 0")
     if wanted.name == "string":
-        return made(np.full(size, b"", object))
+        return fresh(np.full(size, b"", object))
     raw = np.full(size, value, wanted.numpy)
-    return made(raw if raw.shape else raw[()])
+    return fresh(raw if raw.shape else raw[()])
 
 
 @export("zeros")
@@ -68,7 +68,7 @@ def fill(dims: Any, value: Any, name: str | None = None, layout: Any = None) -> 
 def eye(num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = FLOAT, name: str | None = None) -> Tensor:
     """Matrices with ones on the diagonal."""
     found = np.eye(int(num_rows), None if num_columns is None else int(num_columns), dtype=numpy_dtype(dtype))
-    return made(found if batch_shape is None else np.tile(found, (*lengths(batch_shape), 1, 1)))
+    return fresh(found if batch_shape is None else np.tile(found, (*lengths(batch_shape), 1, 1)))
 
 
 @export("range")
@@ -77,7 +77,7 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name
     if limit is None:
         start, limit = 0, start
     wanted = numpy_dtype(dtype)
-    parts = [convert(v, wanted, prefer=True).array for v in (start, limit, delta)]
+    parts = [host(convert(v, wanted, prefer=True)) for v in (start, limit, delta)]
     if wanted is None:
         order = [np.dtype(d) for d in (np.int32, np.int64, np.float32, np.float64)]
         wanted = max((p.dtype for p in parts), key=lambda d: order.index(d) if d in order else -1)
@@ -86,7 +86,7 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name
     first, last, step = (p.item() for p in parts)
     if (first > last and step > 0) or (first < last and step < 0):
         raise invalid("Range", f"Requires start <= limit when delta > 0: {first}/{last}")
-    return made(np.arange(first, last, step).astype(wanted))
+    return fresh(np.arange(first, last, step).astype(wanted))
 
 
 @export("linspace", "lin_space")
@@ -94,7 +94,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
     """`num` evenly spaced numbers from `start` to `stop`, both included."""
     a, b = pair(start, stop)
     if a.array.dtype.kind in "iu":
-        a, b = (made(np.asarray(v.array, np.float64)[()]) for v in (a, b))
+        a, b = (fresh(np.asarray(v.array, np.float64)[()]) for v in (a, b))
     n = int(num)
     if n <= 0:
         raise invalid("LinSpace", f"Requires num > 0: {n}")
@@ -102,7 +102,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
     rank = len(np.broadcast_shapes(a.array.shape, b.array.shape))
     axis = axis % (rank + 1)
     a, b = (S.expand_dims(S.broadcast_to(v, np.broadcast_shapes(a.array.shape, b.array.shape)), axis=axis) for v in (a, b))
-    part = made(steps.reshape((-1,) + (1,) * (rank - axis)))
+    part = fresh(steps.reshape((-1,) + (1,) * (rank - axis)))
     found = S.add(a, S.multiply(part, S.subtract(b, a)))
     if n == 1:
         return found
@@ -121,7 +121,8 @@ def one_hot(
     name: str | None = None,
 ) -> Tensor:
     """A one (or `on_value`) at each index along a new axis, zeros elsewhere; all zeros for an index out of range."""
-    index = convert(indices).array
+    x = convert(indices)
+    index = x.array
     if index.dtype.kind not in "iu":
         raise invalid("OneHot", f"Value for attr 'TI' of {as_dtype(index.dtype).name} is not in the list of allowed values")
     if int(depth) < 0:
@@ -131,20 +132,22 @@ def one_hot(
     wanted = numpy_dtype(dtype)
     rank = index.ndim
     axis = rank if axis is None or axis == -1 else axis
-    places = np.arange(int(depth)).reshape((-1,) + (1,) * (rank - axis))
-    hit = np.expand_dims(index, axis) == places
+    if index.dtype.itemsize < 4:
+        x = S.convert(x, np.dtype(np.int64))
+    places = np.arange(int(depth), dtype=x.array.dtype).reshape((-1,) + (1,) * (rank - axis))
+    hit = S.equal(S.expand_dims(x, axis=axis), made(places))
     if on_value is None and off_value is None:
-        return made(hit.astype(wanted))
+        return S.convert(hit, wanted)
     on, off = (convert(d if v is None else v, wanted, prefer=True) for v, d in ((on_value, 1), (off_value, 0)))
-    return S.where(made(hit), on, off)
+    return S.where(hit, on, off)
 
 
 @export("sequence_mask")
 def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = np.bool_, name: str | None = None) -> Tensor:
     """For each length, a row that is true as far as it reaches."""
-    raw = np.asarray(convert(lengths).array)
+    raw = host(lengths)
     n = int(raw.max(initial=0)) if maxlen is None else int(maxlen)
-    return made((np.arange(n) < raw[..., None]).astype(numpy_dtype(dtype)))
+    return fresh((np.arange(n) < raw[..., None]).astype(numpy_dtype(dtype)))
 
 
 @export("meshgrid")

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from tapegrad.core import tensor as core
-from tapegrad.tf.convert import cast, convert
+from tapegrad.tf.convert import cast, convert, fresh, host
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export, table
 from tapegrad.tf.gathering import gather
 from tapegrad.tf.operators import mismatch_in, pair, shape_text
 from tapegrad.tf.reducing import axes_of
 from tapegrad.tf.style import S, not_allowed
-from tapegrad.tf.tensor import Tensor, made
+from tapegrad.tf.tensor import Tensor
 
 
 def _floating(x: Any, name: str) -> Tensor:
@@ -212,7 +212,7 @@ def local_response_normalization(
     square = S.square(x)
     n, reach = x.array.shape[-1], int(depth_radius)
     band = (np.abs(np.subtract.outer(np.arange(n), np.arange(n))) <= reach).astype(x.array.dtype)
-    total = S.matmul(square, made(band))
+    total = S.matmul(square, fresh(band))
     return S.multiply(x, S.pow(S.add(bias, S.multiply(alpha, total)), -beta))
 
 
@@ -249,7 +249,7 @@ def _dropped(x: Any, rate: Any, noise_shape: Any, draw: Any) -> Tensor:
         else tuple(n if k is None else int(k) for k, n in zip(noise_shape, x.array.shape, strict=True))
     )
     keep = np.asarray(draw(shape, np.float32).array) >= rate
-    return S.multiply(x, made((keep / (1 - rate)).astype(x.array.dtype)))
+    return S.multiply(x, fresh((keep / (1 - rate)).astype(x.array.dtype)))
 
 
 # -- embeddings ------------------------------------------------------------------------------------------------
@@ -339,11 +339,11 @@ def _sampled_logits(
     from tapegrad.tf.random_functions import log_uniform_candidate_sampler
 
     x = convert(inputs)
-    ids = np.asarray(convert(labels).array).reshape(-1, true).astype(np.int64)
+    ids = host(labels).reshape(-1, true).astype(np.int64)
     if values is None:
         values = log_uniform_candidate_sampler(ids, true, sampled, True, classes)
     drawn, p_true, p_drawn = values
-    noise = np.asarray(convert(drawn).array).astype(np.int64)
+    noise = host(drawn).astype(np.int64)
     dtype = x.array.dtype
     own = S.sum(S.multiply(S.expand_dims(x, axis=1), gather(weights, ids)), axis=-1)
     own = S.subtract(S.add(own, gather(biases, ids)), S.log(cast(p_true, dtype)))
@@ -351,7 +351,7 @@ def _sampled_logits(
     other = S.subtract(S.add(other, gather(biases, noise)), S.log(cast(p_drawn, dtype)))
     if remove:
         hit = (ids[:, :, None] == noise).any(axis=1)
-        other = S.where(made(hit), dtype.type(-1e37 if dtype == np.float32 else -1e300), other)
+        other = S.where(fresh(hit), dtype.type(-1e37 if dtype == np.float32 else -1e300), other)
     logits = S.concat([own, other], axis=1)
     share = np.concatenate([np.full(ids.shape, 1 / true), np.zeros((len(ids), len(noise)))], axis=1).astype(dtype)
-    return logits, made(share)
+    return logits, fresh(share)

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from tapegrad.core import tensor as core
-from tapegrad.tf.convert import convert
+from tapegrad.tf.convert import convert, fresh
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
 from tapegrad.tf.operators import mismatch_in, pair, shape_text
 from tapegrad.tf.shapes import lengths
 from tapegrad.tf.style import S
-from tapegrad.tf.tensor import Tensor, made
+from tapegrad.tf.tensor import Tensor
 
 
 def spread(value: Any, rank: int, name: str) -> tuple[int, ...]:
@@ -311,7 +311,7 @@ def _pooled(
         return _back(S.window_max(x, **words), first)
     total = S.window_sum(x, **words)
     ones = np.ones((1, *size, 1), x.array.dtype)
-    return _back(S.divide(total, S.window_sum(made(ones), **words)), first)
+    return _back(S.divide(total, S.window_sum(fresh(ones), **words)), first)
 
 
 def _pool(name: str, rank: int, largest: bool, layout: str) -> Any:

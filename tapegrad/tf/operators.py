@@ -10,7 +10,7 @@ from tapegrad.core import tensor as core
 from tapegrad.tf.convert import convert, convert_raw
 from tapegrad.tf.errors import InvalidArgumentError, invalid
 from tapegrad.tf.style import S, mismatch, title
-from tapegrad.tf.tensor import Tensor, give, made
+from tapegrad.tf.tensor import Tensor, give, has_values, made
 
 _BINARY = {
     "add": S.add,
@@ -78,9 +78,9 @@ def power(x: Any, y: Any) -> Tensor:
     if type(y) in (int, float) and isinstance(x, core.Tensor) and x.array.dtype.kind == "f":
         return S.pow(x, y)
     a, b = pair(x, y)
-    if a.array.dtype.kind in "iu" and np.any(np.asarray(b.array) < 0):
+    if a.array.dtype.kind in "iu" and has_values(b.array) and np.any(np.asarray(b.array) < 0):
         raise invalid("Pow", "Integers to negative integer powers are not allowed")
-    if b.node is None or a.array.dtype != b.array.dtype or not np.any(np.asarray(a.array) < 0):
+    if b.node is None or a.array.dtype != b.array.dtype or (has_values(a.array) and not np.any(np.asarray(a.array) < 0)):
         return S.pow(a, b)
     negative = S.less(a, 0)
     return S.where(negative, S.pow(a, made(b.array)), S.pow(S.where(negative, a.array.dtype.type(1), a), b))

@@ -8,14 +8,14 @@ import numpy as np
 
 from tapegrad.core import tensor as core
 from tapegrad.ops.einsum import einsum as core_einsum
-from tapegrad.tf.convert import cast, convert, tensors_of
+from tapegrad.tf.convert import cast, convert, fresh, host, tensors_of
 from tapegrad.tf.errors import InvalidArgumentError, invalid
 from tapegrad.tf.export import export, table
 from tapegrad.tf.operators import matmul as product
 from tapegrad.tf.operators import mismatch_in, pair, shape_text
 from tapegrad.tf.reducing import reduce_sum
 from tapegrad.tf.style import S, failed, mismatch
-from tapegrad.tf.tensor import Tensor, made
+from tapegrad.tf.tensor import Tensor
 
 
 def _turned(x: Tensor, transpose: bool, adjoint: bool) -> Tensor:
@@ -170,7 +170,7 @@ def _lower(x: Tensor) -> Tensor:
     """The symmetric matrix of a lower triangle, which alone has a derivative."""
     n = x.array.shape[-1]
     other = S.matrix_transpose(x)
-    return S.where(made(np.tri(n, dtype=np.bool_)), x, S.conj(other) if x.array.dtype.kind == "c" else other)
+    return S.where(fresh(np.tri(n, dtype=np.bool_)), x, S.conj(other) if x.array.dtype.kind == "c" else other)
 
 
 @export("linalg.eig")
@@ -230,7 +230,7 @@ def lstsq(matrix: Any, rhs: Any, l2_regularizer: float = 0.0, fast: bool = True,
     a, b = _system(matrix, rhs, "MatrixSolveLs")
     if l2_regularizer:
         n = a.array.shape[-1]
-        eye = made(np.eye(n, dtype=a.array.dtype) * l2_regularizer)
+        eye = fresh(np.eye(n, dtype=a.array.dtype) * l2_regularizer)
         h = S.conj(S.matrix_transpose(a))
         return S.solve(S.add(S.matmul(h, a), eye), S.matmul(h, b))
     return S.matmul(S.pinv(a), b)
@@ -278,7 +278,7 @@ def diag(
     y = S.put_diagonal(x, offset=k, shape=(rows, cols))
     if padding_value:
         off = 1 - np.eye(rows, cols, k=k, dtype=x.array.dtype)
-        y = S.add(y, made(off * np.asarray(padding_value, x.array.dtype)))
+        y = S.add(y, fresh(off * np.asarray(padding_value, x.array.dtype)))
     return y
 
 
@@ -318,7 +318,7 @@ def set_diag(input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0, alig
     k, shape = _one_diagonal(k), x.array.shape
     off = 1 - np.eye(shape[-2], shape[-1], k=k, dtype=x.array.dtype)
     placed = S.put_diagonal(d, offset=k, shape=shape[-2:])
-    return S.add(S.where(made(off > 0), x, x.array.dtype.type(0)), placed)
+    return S.add(S.where(fresh(off > 0), x, x.array.dtype.type(0)), placed)
 
 
 @export("linalg.band_part")
@@ -354,8 +354,8 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
 @export("linalg.matrix_rank")
 def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """The number of singular values that count."""
-    raw = np.asarray(convert(a).array)
-    return made(np.asarray(np.linalg.matrix_rank(raw, tol=tol)).astype(np.int32)[()])
+    raw = host(a)
+    return fresh(np.asarray(np.linalg.matrix_rank(raw, tol=tol)).astype(np.int32)[()])
 
 
 table(

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from tapegrad.tf import philox
-from tapegrad.tf.convert import convert
+from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.dtypes import as_dtype, float32, int64
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
 from tapegrad.tf.shapes import lengths
 from tapegrad.tf.style import S
-from tapegrad.tf.tensor import Tensor, made
+from tapegrad.tf.tensor import Tensor
 
 _MOST = 2**31 - 1
 _WITHOUT_GLOBAL = 87654321
@@ -106,7 +106,7 @@ def normal(
 
 
 def _moved(raw: Any, mean: Any, stddev: Any, dtype: np.dtype[Any]) -> Tensor:
-    x = made(raw[()] if isinstance(raw, np.ndarray) else raw)
+    x = fresh(raw[()] if isinstance(raw, np.ndarray) else raw)
     if not (type(stddev) in (int, float) and stddev == 1):
         x = S.multiply(x, convert(stddev, dtype, prefer=True))
     if not (type(mean) in (int, float) and mean == 0):
@@ -146,7 +146,7 @@ def uniform(
             return np.asarray(g.integers(low, high, size=size or None)).astype(wanted)
 
         raw = _drawn("integers", lambda c, k, n: philox.integers(c, k, n, low, high, wanted), shape, seed, wanted, whole)
-        return made(np.asarray(raw)[()])
+        return fresh(np.asarray(raw)[()])
     wanted = _floating(dtype)
     raw = _drawn("uniform", lambda c, k, n: philox.uniform(c, k, n, wanted), shape, seed, wanted, _fast("uniform", wanted))
     return spread(raw, minval, 1 if maxval is None else maxval, wanted)
@@ -154,7 +154,7 @@ def uniform(
 
 def spread(raw: Any, minval: Any, maxval: Any, dtype: np.dtype[Any]) -> Tensor:
     """Numbers of [0, 1) moved to [minval, maxval)."""
-    x = made(raw[()] if isinstance(raw, np.ndarray) else raw)
+    x = fresh(raw[()] if isinstance(raw, np.ndarray) else raw)
     if type(minval) in (int, float) and type(maxval) in (int, float) and minval == 0 and maxval == 1:
         return x
     low, high = (convert(v, dtype, prefer=True) for v in (minval, maxval))
@@ -180,7 +180,7 @@ def shuffle(value: Any, seed: Any = None, name: str | None = None) -> Tensor:
     raw = _drawn("shuffle", philox.bits, [n], seed, None, lambda g, size: g.integers(0, 2**32, size=size, dtype=np.uint32))
     picked = order(n, np.asarray(raw))
     if x.array.dtype.kind == "O":
-        return made(x.array[picked])
+        return fresh(x.array[picked])
     return S.take(x, picked, axis=0)
 
 
@@ -201,7 +201,7 @@ def categorical(logits: Any, num_samples: Any, dtype: Any = None, seed: Any = No
     raw = np.asarray(convert(logits).array, np.float64)
     if raw.ndim != 2:
         raise invalid("Multinomial", f"logits should be a matrix, got shape {list(raw.shape)}")
-    return made(chosen(raw, int(num_samples), _numpy_generator("categorical", seed)).astype(as_dtype(dtype or int64).numpy))
+    return fresh(chosen(raw, int(num_samples), _numpy_generator("categorical", seed)).astype(as_dtype(dtype or int64).numpy))
 
 
 def chosen(logits: Any, count: int, g: np.random.Generator) -> Any:
@@ -224,7 +224,7 @@ def gamma(shape: Any, alpha: Any, beta: Any = None, dtype: Any = float32, seed: 
     b = np.asarray(convert(1.0 if beta is None else beta, wanted, prefer=True).array, np.float64)
     a, b = np.broadcast_arrays(a, b)
     drawn = _numpy_generator("gamma", seed).standard_gamma(a, size=(*lengths(shape), *a.shape)) / b
-    return made(np.asarray(drawn).astype(wanted)[()])
+    return fresh(np.asarray(drawn).astype(wanted)[()])
 
 
 @export("random.poisson")
@@ -232,7 +232,7 @@ def poisson(shape: Any, lam: Any, dtype: Any = float32, seed: Any = None, name: 
     """Numbers of Poisson distributions, (*shape, *lam)."""
     rate = np.asarray(convert(lam).array, np.float64)
     drawn = _numpy_generator("poisson", seed).poisson(rate, size=(*lengths(shape), *rate.shape))
-    return made(np.asarray(drawn).astype(as_dtype(dtype).numpy)[()])
+    return fresh(np.asarray(drawn).astype(as_dtype(dtype).numpy)[()])
 
 
 @export("random.log_uniform_candidate_sampler")
@@ -261,10 +261,10 @@ def log_uniform_candidate_sampler(
 
     def expected(ids: Any) -> Tensor:
         p = np.log((ids + 2.0) / (ids + 1.0)) / log
-        return made((-np.expm1(tries * np.log1p(-p)) if unique else p * num_sampled).astype(np.float32))
+        return fresh((-np.expm1(tries * np.log1p(-p)) if unique else p * num_sampled).astype(np.float32))
 
     sampled = np.asarray(drawn, np.int64)
-    return made(sampled), expected(np.asarray(convert(true_classes).array)), expected(sampled)
+    return fresh(sampled), expected(host(true_classes)), expected(sampled)
 
 
 @export("random.get_global_generator")

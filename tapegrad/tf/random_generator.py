@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.tf import philox
-from tapegrad.tf.convert import convert
+from tapegrad.tf.convert import fresh, host
 from tapegrad.tf.dtypes import as_dtype, float32, int32, uint64
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
@@ -51,7 +51,7 @@ class Generator:
             raise ValueError(
                 "Generator(copy_from, state, alg): one of copy_from and state is needed; write Generator.from_seed(1)"
             )
-        raw = np.asarray(convert(state).array)
+        raw = host(state)
         if raw.shape != (3,):
             raise ValueError(f"a state of Philox has shape (3,), got {raw.shape}")
         self._state = Variable(raw.astype(np.int64), trainable=False, dtype=np.int64, name="StateVar")
@@ -59,7 +59,7 @@ class Generator:
     @classmethod
     def from_seed(cls, seed: Any, alg: Any = None) -> Generator:
         """The stream of a seed: an integer, or up to three."""
-        raw = np.asarray(convert(seed).array)
+        raw = host(seed)
         words = [int(w) for w in np.atleast_1d(raw)]
         words = [*words, 0, 0] if raw.ndim == 0 else [0] * (3 - len(words)) + words
         return cls(state=np.asarray([_signed(w) for w in words[:3]], np.int64), alg=alg)
@@ -92,10 +92,10 @@ class Generator:
     @property
     def key(self) -> Tensor:
         """The key."""
-        return made(np.int64(self._state.array[2]))
+        return fresh(np.int64(host(self._state)[2]))
 
     def _words(self) -> tuple[int, int]:
-        low, high, key = (int(w) & _WORD for w in self._state.array)
+        low, high, key = (int(w) & _WORD for w in host(self._state).tolist())
         return low | high << 64, key
 
     def skip(self, delta: Any) -> Tensor:
@@ -108,7 +108,7 @@ class Generator:
 
     def reset(self, state: Any) -> None:
         """Go on from a state."""
-        self._state.assign(np.asarray(convert(state).array).astype(np.int64))
+        self._state.assign(host(state).astype(np.int64))
 
     def reset_from_seed(self, seed: Any) -> None:
         """Go on as the stream of a seed begins."""
@@ -146,31 +146,31 @@ class Generator:
             low, high = int(minval), int(maxval)
             if low >= high:
                 raise invalid(None, f"Need minval < maxval, got {low} >= {high}")
-            return made(self._draw(lambda c, k, n: philox.integers(c, k, n, low, high, wanted.numpy), shape)[()])
+            return fresh(self._draw(lambda c, k, n: philox.integers(c, k, n, low, high, wanted.numpy), shape)[()])
         raw = self._draw(lambda c, k, n: philox.uniform(c, k, n, _floating(dtype)), shape)
         return spread(raw, minval, 1 if maxval is None else maxval, wanted.numpy)
 
     def uniform_full_int(self, shape: Any, dtype: Any = uint64, name: str | None = None) -> Tensor:
         """Integers evenly spread over all of a dtype."""
         wanted = as_dtype(dtype)
-        return made(self._draw(philox.bits64 if wanted.size == 8 else philox.bits, shape).astype(wanted.numpy)[()])
+        return fresh(self._draw(philox.bits64 if wanted.size == 8 else philox.bits, shape).astype(wanted.numpy)[()])
 
     def binomial(self, shape: Any, counts: Any, probs: Any, dtype: Any = int32, name: str | None = None) -> Tensor:
         """Numbers of binomial distributions; they repeat for a seed, but are not TensorFlow's."""
-        n, p = (np.asarray(convert(v).array) for v in (counts, probs))
+        n, p = (host(v) for v in (counts, probs))
         counter, key = self._words()
         self.skip(int(np.prod(lengths(shape), dtype=int)))
         g = np.random.default_rng([counter & _WORD, counter >> 64, key])
-        return made(g.binomial(n.astype(np.int64), p, size=lengths(shape)).astype(as_dtype(dtype).numpy))
+        return fresh(g.binomial(n.astype(np.int64), p, size=lengths(shape)).astype(as_dtype(dtype).numpy))
 
     def make_seeds(self, count: int = 1) -> Tensor:
         """Seeds for stateless functions, (2, count)."""
-        keys = self.uniform_full_int([count]).array.view(np.int64)
-        return made(np.stack([keys, np.zeros_like(keys)]))
+        keys = host(self.uniform_full_int([count])).view(np.int64)
+        return fresh(np.stack([keys, np.zeros_like(keys)]))
 
     def split(self, count: int = 1) -> list[Generator]:
         """Streams that are independent of this one and each other."""
-        return [Generator(state=np.asarray([0, 0, key])) for key in self.make_seeds(count).array[0]]
+        return [Generator(state=np.asarray([0, 0, key])) for key in host(self.make_seeds(count))[0]]
 
 
 @export("random.create_rng_state")

@@ -7,19 +7,20 @@ from typing import Any
 import numpy as np
 
 from tapegrad.tf import philox
-from tapegrad.tf.convert import convert
+from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.dtypes import as_dtype, float32, int32, int64
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
 from tapegrad.tf.random_functions import _floating, _moved, chosen, spread
 from tapegrad.tf.shapes import lengths
-from tapegrad.tf.tensor import Tensor, made
+from tapegrad.tf.style import S
+from tapegrad.tf.tensor import Tensor
 
 
 def _state(seed: Any, alg: str) -> tuple[int, int]:
     if alg not in ("auto_select", "philox", 1, 3) and getattr(alg, "value", None) not in (1, 3):
         raise ValueError(f"alg={alg!r}: tapegrad has the algorithm 'philox'")
-    raw = np.asarray(convert(seed).array)
+    raw = host(seed)
     if raw.shape != (2,) or raw.dtype.kind not in "iu":
         raise invalid(None, f"seed must have shape [2], not {list(raw.shape)}")
     return philox.scrambled(raw.tolist())
@@ -51,7 +52,7 @@ def stateless_uniform(
             if maxval is None or int(minval) >= int(maxval):
                 raise invalid(None, f"Need minval < maxval, got {minval} >= {maxval}")
             raw = _made(lambda c, k, n: philox.integers(c, k, n, int(minval), int(maxval), wanted.numpy), shape, seed, alg)
-        return made(raw[()])
+        return fresh(raw[()])
     floating = _floating(dtype)
     raw = _made(lambda c, k, n: philox.uniform(c, k, n, floating), shape, seed, alg)
     return spread(raw, 0 if minval is None else minval, 1 if maxval is None else maxval, floating)
@@ -88,14 +89,14 @@ def stateless_truncated_normal(
 
 
 def _generator(seed: Any) -> np.random.Generator:
-    return np.random.default_rng([int(s) & (2**64 - 1) for s in np.asarray(convert(seed).array)])
+    return np.random.default_rng([int(s) & (2**64 - 1) for s in host(seed)])
 
 
 @export("random.stateless_categorical")
 def stateless_categorical(logits: Any, num_samples: Any, seed: Any, dtype: Any = int64, name: str | None = None) -> Tensor:
     """Classes drawn for each row of logits."""
     raw = np.asarray(convert(logits).array, np.float64)
-    return made(chosen(raw, int(num_samples), _generator(seed)).astype(as_dtype(dtype).numpy))
+    return fresh(chosen(raw, int(num_samples), _generator(seed)).astype(as_dtype(dtype).numpy))
 
 
 @export("random.stateless_gamma")
@@ -103,14 +104,14 @@ def stateless_gamma(shape: Any, seed: Any, alpha: Any, beta: Any = None, dtype: 
     """Numbers of gamma distributions."""
     wanted = _floating(dtype)
     a, b = (np.asarray(convert(v, wanted, prefer=True).array, np.float64) for v in (alpha, 1.0 if beta is None else beta))
-    return made((_generator(seed).standard_gamma(a, size=lengths(shape)) / b).astype(wanted))
+    return fresh((_generator(seed).standard_gamma(a, size=lengths(shape)) / b).astype(wanted))
 
 
 @export("random.stateless_poisson")
 def stateless_poisson(shape: Any, seed: Any, lam: Any, dtype: Any = int32, name: str | None = None) -> Tensor:
     """Numbers of Poisson distributions."""
     rate = np.asarray(convert(lam).array, np.float64)
-    return made(_generator(seed).poisson(rate, size=lengths(shape)).astype(as_dtype(dtype).numpy))
+    return fresh(_generator(seed).poisson(rate, size=lengths(shape)).astype(as_dtype(dtype).numpy))
 
 
 @export("random.stateless_binomial")
@@ -118,14 +119,14 @@ def stateless_binomial(
     shape: Any, seed: Any, counts: Any, probs: Any, output_dtype: Any = int32, name: str | None = None
 ) -> Tensor:
     """Numbers of binomial distributions."""
-    n, p = (np.asarray(convert(v).array) for v in (counts, probs))
-    return made(_generator(seed).binomial(n.astype(np.int64), p, size=lengths(shape)).astype(as_dtype(output_dtype).numpy))
+    n, p = (host(v) for v in (counts, probs))
+    return fresh(_generator(seed).binomial(n.astype(np.int64), p, size=lengths(shape)).astype(as_dtype(output_dtype).numpy))
 
 
 @export("random.split", "random.experimental.stateless_split")
 def split(seed: Any, num: int = 2, alg: Any = "auto_select") -> Tensor:
     """Seeds made of a seed, a row for each."""
-    wanted = np.asarray(convert(seed).array).dtype
+    wanted = host(seed).dtype
     return stateless_uniform([num, 2], seed, minval=None, maxval=None, dtype=wanted, alg=alg)
 
 
@@ -134,4 +135,4 @@ def fold_in(seed: Any, data: Any, alg: Any = "auto_select") -> Tensor:
     """A seed made of a seed and an integer."""
     x = convert(data)
     first = stateless_uniform([], seed, minval=None, maxval=None, dtype=x.dtype, alg=alg)
-    return made(np.stack([first.array, x.array]))
+    return S.stack([first, x])

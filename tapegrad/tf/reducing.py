@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from tapegrad.core import tensor as core
-from tapegrad.tf.convert import cast, convert
+from tapegrad.tf.convert import cast, convert, fresh, host
 from tapegrad.tf.dtypes import int64, numpy_dtype
+from tapegrad.tf.elementwise import truncated
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
 from tapegrad.tf.operators import pair
 from tapegrad.tf.style import S, not_allowed
-from tapegrad.tf.tensor import Tensor, made
+from tapegrad.tf.tensor import Tensor
 
 
 def axes_of(axis: Any, rank: int) -> Any:
@@ -69,7 +70,7 @@ def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: bool = False, nam
         if kind == "b":
             raise not_allowed("Mean", x.array.dtype)
         total = reduce_sum(x, axis, keepdims)
-        return made(np.trunc(np.asarray(total.array) / _count(x, axis)).astype(x.array.dtype)[()])
+        return truncated(total, x.array.dtype.type(_count(x, axis)), rest=False)
     return S.mean(x, axis=axis, keepdims=bool(keepdims))
 
 
@@ -159,10 +160,7 @@ def reduce_euclidean_norm(input_tensor: Any, axis: Any = None, keepdims: bool = 
     """The square root of the sum of squares along axes."""
     x = convert(input_tensor)
     if x.array.dtype.kind in "iu":
-        found = np.sqrt(
-            np.sum(np.square(x.array.astype(np.float64)), axis=axes_of(axis, len(x.array.shape)), keepdims=bool(keepdims))
-        )
-        return made(np.asarray(found).astype(x.array.dtype)[()])
+        return cast(S.norm2(cast(x, np.float64), axis=axes_of(axis, len(x.array.shape)), keepdims=bool(keepdims)), x.dtype)
     return S.norm2(x, axis=axes_of(axis, len(x.array.shape)), keepdims=bool(keepdims))
 
 
@@ -172,16 +170,19 @@ def count_nonzero(
 ) -> Tensor:
     """How many elements along axes are not zero."""
     x = convert(input)
-    raw = x.array != b"" if x.array.dtype.kind == "O" else x.array
-    found = np.count_nonzero(raw, axis=axes_of(axis, len(x.array.shape)), keepdims=bool(keepdims))
-    return made(np.asarray(found).astype(numpy_dtype(dtype))[()])
+    axes = axes_of(axis, len(x.array.shape))
+    if x.array.dtype.kind == "O":
+        found = np.count_nonzero(x.array != b"", axis=axes, keepdims=bool(keepdims))
+        return fresh(np.asarray(found).astype(numpy_dtype(dtype))[()])
+    there = S.not_equal(x, x.array.dtype.type(0))
+    return S.sum(S.convert(there, numpy_dtype(dtype)), axis=axes, dtype=numpy_dtype(dtype), keepdims=bool(keepdims))
 
 
 @export("math.zero_fraction", "nn.zero_fraction")
 def zero_fraction(value: Any, name: str | None = None) -> Tensor:
     """The share of elements that are zero."""
-    raw = convert(value).array
-    return made(np.float32(1 - np.count_nonzero(raw) / raw.size) if raw.size else np.float32(np.nan))
+    x = convert(value)
+    return S.mean(S.convert(S.equal(x, x.array.dtype.type(0)), np.dtype(np.float32)))
 
 
 @export("math.argmax", "argmax")
@@ -277,9 +278,10 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, index_type: Any = np.int3
 @export("math.in_top_k", "nn.in_top_k")
 def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) -> Tensor:
     """Whether the prediction for each target is among the k largest of its row."""
-    scores, rows = np.asarray(convert(predictions).array), np.asarray(convert(targets).array)
-    own = np.take_along_axis(scores, rows[:, None].astype(np.int64), axis=1)
-    return made((np.sum(scores > own, axis=1) < int(k)) & np.isfinite(own[:, 0]))
+    scores, rows = convert(predictions), cast(convert(targets), int64)
+    own = S.take_along_axis(scores, S.expand_dims(rows, axis=-1), axis=1)
+    above = S.sum(S.convert(S.greater(scores, own), np.dtype(np.int32)), axis=1, dtype=np.dtype(np.int32))
+    return S.logical_and(S.less(above, int(k)), S.isfinite(S.squeeze(own, (1,))))
 
 
 @export("sort")
@@ -309,7 +311,7 @@ def searchsorted(
     rows, wanted = np.asarray(a.array), np.asarray(b.array)
     flat, found = rows.reshape(-1, rows.shape[-1]), wanted.reshape(-1, wanted.shape[-1])
     made_rows = [np.searchsorted(r, v, side=side) for r, v in zip(flat, found, strict=True)]  # type: ignore[call-overload]
-    return made(np.reshape(made_rows, wanted.shape).astype(numpy_dtype(out_type)))
+    return fresh(np.reshape(made_rows, wanted.shape).astype(numpy_dtype(out_type)))
 
 
 @export("math.bincount")
@@ -326,15 +328,15 @@ def bincount(
     """How often each integer occurs, or the sum of its weights."""
     if axis is not None or binary_output:
         raise NotImplementedError("tf.math.bincount(axis=..., binary_output=...): tapegrad counts all elements together")
-    raw = np.asarray(convert(arr).array).ravel()
+    raw = host(arr).ravel()
     n = max(int(raw.max()) + 1 if raw.size else 0, int(minlength or 0))
     if maxlength is not None:
         n = min(n, int(maxlength))
     keep = raw < n
     if weights is not None:
         w = S.reshape(convert(weights), (-1,))
-        return S.take_add(S.getitem(w, keep), made(raw[keep]), shape=(n,), axis=0)
-    return made(np.bincount(raw[keep], minlength=n).astype(numpy_dtype(dtype)))
+        return S.take_add(S.getitem(w, keep), fresh(raw[keep]), shape=(n,), axis=0)
+    return fresh(np.bincount(raw[keep], minlength=n).astype(numpy_dtype(dtype)))
 
 
 @export("math.confusion_matrix")
@@ -342,13 +344,13 @@ def confusion_matrix(
     labels: Any, predictions: Any, num_classes: Any = None, weights: Any = None, dtype: Any = np.int32, name: str | None = None
 ) -> Tensor:
     """How often each class (row) was predicted as each class (column)."""
-    a, b = (np.asarray(convert(x).array).ravel() for x in (labels, predictions))
+    a, b = (host(x).ravel() for x in (labels, predictions))
     n = int(num_classes) if num_classes is not None else int(max(a.max(initial=-1), b.max(initial=-1))) + 1
     if a.size and (min(a.min(), b.min()) < 0 or max(a.max(), b.max()) >= n):
         raise invalid(None, f"`labels` and `predictions` must be in [0, {n})")
     found = np.zeros((n, n), numpy_dtype(dtype))
-    np.add.at(found, (a, b), 1 if weights is None else np.asarray(convert(weights).array).astype(found.dtype))
-    return made(found)
+    np.add.at(found, (a, b), 1 if weights is None else host(weights).astype(found.dtype))
+    return fresh(found)
 
 
 class TopK(tuple[Tensor, Tensor]):

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.tf.convert import cast, convert
+from tapegrad.tf.convert import cast, convert, fresh, host
 from tapegrad.tf.dtypes import float32
 from tapegrad.tf.style import S
-from tapegrad.tf.tensor import Tensor, made
+from tapegrad.tf.tensor import Tensor
 
 
 class ResizeMethod:
@@ -98,7 +98,7 @@ def resized(images: Any, size: Any, method: Any, preserve: bool, antialias: bool
     if x.array.ndim not in (3, 4):
         raise ValueError("'images' must have either 3 or 4 dimensions.")
     name = _method(method)
-    height, width = (int(n) for n in np.asarray(convert(size).array))
+    height, width = (int(n) for n in host(size))
     h, w = x.array.shape[-3:-1]
     if preserve and (height, width) != (h, w):
         scale = min(height / h, width / w)
@@ -116,6 +116,6 @@ def resized(images: Any, size: Any, method: Any, preserve: bool, antialias: bool
     dtype = x.array.dtype
     for k, (n, out) in enumerate(((h, height), (w, width))):
         if n != out:
-            matrix = made(weights(n, out, name, antialias).astype(dtype))
+            matrix = fresh(weights(n, out, name, antialias).astype(dtype))
             x = S.moveaxis(S.tensordot(matrix, x, axes=([1], [axis + k])), 0, axis + k)
     return cast(x, float32) if dtype != np.float32 else x

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.tf.convert import convert
+from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
 from tapegrad.tf.operators import shape_text
 from tapegrad.tf.style import S
-from tapegrad.tf.tensor import Tensor, made
+from tapegrad.tf.tensor import Tensor
 
 
 def _segmented(data: Any, segment_ids: Any, num_segments: Any) -> tuple[Tensor, Any, int]:
     """Rows that belong to a segment, to which one, and how many there are; negative ids are dropped."""
-    x, ids = convert(data), np.asarray(convert(segment_ids).array)
+    x, ids = convert(data), host(segment_ids)
     n = int(num_segments)
     if x.array.shape[: ids.ndim] != ids.shape:
         raise invalid(None, f"data.shape = {shape_text(x.array)} does not start with segment_ids.shape = {shape_text(ids)}")
@@ -30,7 +30,7 @@ def _segmented(data: Any, segment_ids: Any, num_segments: Any) -> tuple[Tensor, 
 
 
 def _total(rows: Tensor, ids: Any, n: int) -> Tensor:
-    return S.take_add(rows, made(ids), shape=(n, *rows.array.shape[1:]), axis=0)
+    return S.take_add(rows, fresh(ids), shape=(n, *rows.array.shape[1:]), axis=0)
 
 
 def _counts(rows: Tensor, ids: Any, n: int) -> Any:
@@ -39,11 +39,11 @@ def _counts(rows: Tensor, ids: Any, n: int) -> Any:
 
 
 def _mean(rows: Tensor, ids: Any, n: int) -> Tensor:
-    return S.divide(_total(rows, ids, n), made(_counts(rows, ids, n)))
+    return S.divide(_total(rows, ids, n), fresh(_counts(rows, ids, n)))
 
 
 def _sqrt_n(rows: Tensor, ids: Any, n: int) -> Tensor:
-    return S.divide(_total(rows, ids, n), made(np.sqrt(_counts(rows, ids, n))))
+    return S.divide(_total(rows, ids, n), fresh(np.sqrt(_counts(rows, ids, n))))
 
 
 def _best(at: Any, start: Any, empty: Any = None) -> Any:
@@ -56,13 +56,13 @@ def _best(at: Any, start: Any, empty: Any = None) -> Any:
         if empty is not None:
             found[np.bincount(ids, minlength=n) == 0] = empty(raw.dtype)
         if raw.dtype.kind not in "fV":
-            return made(found)
+            return fresh(found)
         hit = (raw == found[ids]).astype(raw.dtype)
         count = np.zeros_like(found)
         np.add.at(count, ids, hit)
         share = hit / np.maximum(count, 1)[ids]
-        held = S.where(made(hit > 0), rows, raw.dtype.type(0))
-        return S.where(made(count > 0), _total(S.multiply(held, made(share)), ids, n), made(found))
+        held = S.where(fresh(hit > 0), rows, raw.dtype.type(0))
+        return S.where(fresh(count > 0), _total(S.multiply(held, fresh(share)), ids, n), fresh(found))
 
     return best
 
@@ -86,7 +86,7 @@ def _product(rows: Tensor, ids: Any, n: int) -> Tensor:
 
 def _sorted(how: Any, name: str) -> Any:
     def reduce(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-        ids = np.asarray(convert(segment_ids).array)
+        ids = host(segment_ids)
         if ids.size and (np.any(np.diff(ids) < 0) or ids[0] < 0):
             raise invalid("Segment", "segment ids are not increasing")
         if convert(data).array.shape[:1] != ids.shape:

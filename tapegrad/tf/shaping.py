@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 
 from tapegrad.core import tensor as core
-from tapegrad.tf.convert import convert, identity, tensors_of
+from tapegrad.tf.convert import convert, fresh, host, identity, tensors_of
 from tapegrad.tf.dtypes import int32, numpy_dtype
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
 from tapegrad.tf.operators import mismatch_in, shape_text
 from tapegrad.tf.shapes import TensorShape, lengths
 from tapegrad.tf.style import S
-from tapegrad.tf.tensor import Tensor, made
+from tapegrad.tf.tensor import Tensor, has_values
 
 
 @export("shape")
 def shape(input: Any, out_type: Any = None, name: str | None = None) -> Tensor:
     """The lengths of the axes, as a tensor."""
-    return made(np.array(convert(input).array.shape, numpy_dtype(out_type or int32)))
+    return fresh(np.array(convert(input).array.shape, numpy_dtype(out_type or int32)))
 
 
 @export("shape_n")
@@ -33,13 +33,13 @@ def shape_n(input: Any, out_type: Any = int32, name: str | None = None) -> list[
 @export("size")
 def size(input: Any, out_type: Any = None, name: str | None = None) -> Tensor:
     """The number of elements, as a tensor."""
-    return made(np.asarray(convert(input).array.size, numpy_dtype(out_type or int32))[()])
+    return fresh(np.asarray(convert(input).array.size, numpy_dtype(out_type or int32))[()])
 
 
 @export("rank")
 def rank(input: Any, name: str | None = None) -> Tensor:
     """The number of axes, as a tensor."""
-    return made(np.int32(convert(input).array.ndim))
+    return fresh(np.int32(convert(input).array.ndim))
 
 
 @export("ensure_shape")
@@ -168,7 +168,7 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     """Tensors of one shape side by side along a new axis."""
     xs = tensors_of(values)
     if not xs:
-        return made(np.zeros(0, np.float32))
+        return fresh(np.zeros(0, np.float32))
     mismatch_in("Pack", xs)
     for k, x in enumerate(xs[1:], 1):
         if x.array.shape != xs[0].array.shape:
@@ -266,14 +266,14 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
 @export("broadcast_dynamic_shape")
 def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
     """The shape that two shapes broadcast to, as a tensor."""
-    return made(np.asarray(np.broadcast_shapes(lengths(shape_x), lengths(shape_y)), np.int32))
+    return fresh(np.asarray(np.broadcast_shapes(lengths(shape_x), lengths(shape_y)), np.int32))
 
 
 @export("pad")
 def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0, name: str | None = None) -> Tensor:
     """The tensor with elements put around it: a value, or its own mirrored with (SYMMETRIC) or without its border."""
     x = convert(tensor)
-    pairs = np.asarray(convert(paddings).array)
+    pairs = host(paddings)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise invalid("Pad", f"paddings must be a matrix with 2 columns: {shape_text(pairs)}")
     widths = [(int(a), int(b)) for a, b in pairs]
@@ -294,8 +294,9 @@ def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any
     if mode != "CONSTANT":
         return S.pad(x, widths, mode.lower())
     value = convert(constant_values, x.array.dtype, prefer=True)
-    if value.node is None:
-        return S.pad(x, widths, constant_values=value.array.item() if x.array.dtype.kind != "V" else float(value.array))
+    if value.node is None and has_values(value.array):
+        number = host(value).item()
+        return S.pad(x, widths, constant_values=number if x.array.dtype.kind != "V" else float(number))
     inside = tuple(slice(a, a + n) for n, (a, _) in zip(x.array.shape, widths, strict=True))
     return S.put(S.broadcast_to(value, tuple(n + a + b for n, (a, b) in zip(x.array.shape, widths, strict=True))), x, inside)
 
@@ -325,10 +326,10 @@ def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
     raw = np.ascontiguousarray(convert(input).array)
     wanted = np.dtype(numpy_dtype(type))
     if wanted.itemsize == raw.dtype.itemsize:
-        return made(raw.view(wanted).reshape(raw.shape))
+        return fresh(raw.view(wanted).reshape(raw.shape))
     if wanted.itemsize < raw.dtype.itemsize:
-        return made(raw[..., None].view(wanted))
-    return made(raw.view(wanted)[..., 0])
+        return fresh(raw[..., None].view(wanted))
+    return fresh(raw.view(wanted)[..., 0])
 
 
 @export("identity_n")
@@ -340,8 +341,8 @@ def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
 @export("unravel_index")
 def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
     """Indices of a flattened array as tuples of coordinates, a row for each axis."""
-    raw = np.asarray(convert(indices).array)
-    return made(np.asarray(np.unravel_index(raw, lengths(dims)), raw.dtype))
+    raw = host(indices)
+    return fresh(np.asarray(np.unravel_index(raw, lengths(dims)), raw.dtype))
 
 
 @export("space_to_depth", "nn.space_to_depth")

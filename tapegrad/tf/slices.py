@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from tapegrad.sparse import SparseRows
-from tapegrad.tf.convert import convert
+from tapegrad.tf.convert import convert, fresh
 from tapegrad.tf.dtypes import DType
 from tapegrad.tf.shapes import TensorShape
 from tapegrad.tf.style import S
-from tapegrad.tf.tensor import Tensor, made
+from tapegrad.tf.tensor import Tensor
 
 
 class IndexedSlices:
@@ -110,4 +110,4 @@ class IndexedSlices:
 def slices_of(rows: SparseRows) -> IndexedSlices:
     """What the engine has found, as TensorFlow gives it."""
     index = rows.rows.index
-    return IndexedSlices(made(rows.rows.g), made(index), made(np.asarray(rows.shape, np.int32)))
+    return IndexedSlices(fresh(rows.rows.g), fresh(index), fresh(np.asarray(rows.shape, np.int32)))

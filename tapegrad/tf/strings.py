@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.tf.convert import convert
+from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.dtypes import as_dtype, float32
 from tapegrad.tf.errors import InvalidArgumentError
 from tapegrad.tf.export import missing
@@ -30,7 +30,7 @@ def _each(f: Any, x: Any, dtype: Any = object) -> Tensor:
         flat[k] = f(b)
     if dtype is object:
         return made(flat.reshape(raw.shape))
-    return made(flat.reshape(raw.shape).astype(dtype)[()])
+    return fresh(flat.reshape(raw.shape).astype(dtype)[()])
 
 
 def _case(how: Any, encoding: str) -> Any:
@@ -125,7 +125,7 @@ def as_string(
     name: str | None = None,
 ) -> Tensor:
     """Numbers as strings."""
-    raw = np.asarray(convert(input).array)
+    raw = host(input)
     kind = raw.dtype.kind
     digits = f".{precision}" if precision >= 0 else ""
     form = f"{'0' if fill == '0' else ''}{width if width >= 0 else ''}"
@@ -145,7 +145,7 @@ def as_string(
     flat = found.reshape(-1)
     for k, v in enumerate(raw.reshape(-1).tolist()):
         flat[k] = text(v)
-    return made(flat.reshape(raw.shape))
+    return fresh(flat.reshape(raw.shape))
 
 
 def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> Tensor:

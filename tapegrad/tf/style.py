@@ -13,7 +13,7 @@ from tapegrad.registry.space import SCALARS, SPACES
 from tapegrad.registry.styles import Style
 from tapegrad.tf.dtypes import as_dtype
 from tapegrad.tf.errors import InvalidArgumentError, OpError, invalid
-from tapegrad.tf.tensor import Tensor
+from tapegrad.tf.tensor import Tensor, has_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,15 +86,15 @@ def meet(op: Op, raws: Sequence[Any], nodes: Sequence[Node | None]) -> tuple[tup
     if common.kind in "iu":
         if op.name == "divide":
             return _true_division(found), tuple(nodes)
-        if op.name in ("floor_divide", "remainder") and not np.all(found[1]):
+        if op.name in ("floor_divide", "remainder") and has_values(found[1]) and not np.all(np.asarray(found[1])):
             raise invalid(None, f"Integer division by zero [Op:{title(op)}]")
     return tuple(found), tuple(nodes)
 
 
 def _true_division(raws: list[Any]) -> tuple[Any, ...]:
     """Integers as the floats that TensorFlow divides."""
-    wide = np.float64 if any(np.asarray(r).dtype in _WIDE for r in raws) else np.float32
-    return tuple(np.asarray(r).astype(wide)[()] for r in raws)
+    wide = np.float64 if any(r.dtype in _WIDE for r in raws) else np.float32
+    return tuple(r.astype(wide) for r in raws)
 
 
 def core_dtype(x: Any) -> np.dtype[Any]:

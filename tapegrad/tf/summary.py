@@ -12,7 +12,7 @@ import numpy as np
 from tapegrad.events import EventFile, file
 from tapegrad.events.wire import field
 from tapegrad.tf import pictures, records
-from tapegrad.tf.convert import convert
+from tapegrad.tf.convert import convert, host
 from tapegrad.tf.export import Namespace, missing
 from tapegrad.tf.tensor import Tensor
 
@@ -172,7 +172,7 @@ def _put(name: str, raw: Any, plugin: str, step: Any, content: bytes = b"", desc
 
 def scalar(name: str, data: Any, step: Any = None, description: Any = None) -> bool:
     """Write a number."""
-    raw = np.asarray(convert(data).array)
+    raw = host(data)
     if raw.shape:
         raise ValueError(f"tf.summary.scalar: expected a scalar, got shape {raw.shape}")
     return _put(name, raw.astype(np.float32), "scalars", step, description=description)
@@ -192,7 +192,7 @@ def image(name: str, data: Any, step: Any = None, max_outputs: int = 3, descript
     """Write images (n, height, width, channels): floats of [0, 1], or uint8."""
     if not should_record_summaries():
         return False
-    raw = np.asarray(convert(data).array)
+    raw = host(data)
     if raw.ndim != 4:
         raise ValueError(f"tf.summary.image: expected a batch of images with 4 axes, got shape {raw.shape}")
     pixels = raw if raw.dtype == np.uint8 else np.clip(raw.astype(np.float64) * 255.5, 0, 255).astype(np.uint8)

@@ -199,6 +199,15 @@ def restored(values: Any) -> Tensor:
     return made(values if isinstance(values, np.ndarray | np.generic) else np.asarray(values, object))
 
 
+def has_values(raw: Any) -> bool:
+    """Whether a raw array has values, which one of a function that is being traced has not."""
+    if isinstance(raw, np.ndarray | np.generic) or not hasattr(raw, "bare"):
+        return True
+    from tapegrad.kernels.tensorflow_calls import EAGER
+
+    return type(raw.bare) is EAGER
+
+
 def values(x: core.Tensor) -> Any:
     """A copy of the values: an array, or a scalar for a 0-d tensor."""
     raw = x.read()[0]

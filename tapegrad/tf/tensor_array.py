@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.tf.convert import convert
+from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.dtypes import as_dtype
 from tapegrad.tf.errors import OutOfRangeError, invalid
 from tapegrad.tf.export import export
 from tapegrad.tf.shapes import TensorShape
 from tapegrad.tf.style import S, short
-from tapegrad.tf.tensor import Tensor, made
+from tapegrad.tf.tensor import Tensor
 
 
 @export("TensorArray")
@@ -56,11 +56,11 @@ class TensorArray:
     @property
     def flow(self) -> Tensor:
         """A constant: there is no graph to order."""
-        return made(np.float32(0))
+        return fresh(np.float32(0))
 
     def size(self, name: str | None = None) -> Tensor:
         """How many tensors it holds."""
-        return made(np.int32(len(self._items)))
+        return fresh(np.int32(len(self._items)))
 
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
         """Put a tensor at an index; gives the array."""
@@ -95,13 +95,13 @@ class TensorArray:
             shape = tuple(self._shape) if self._shape is not None and self._shape.is_fully_defined() else None
         if shape is None:
             raise invalid(None, f"Could not read index {k} twice because it was never written")
-        return made(np.zeros(shape, self._dtype.numpy))
+        return fresh(np.zeros(shape, self._dtype.numpy))
 
     def stack(self, name: str | None = None) -> Tensor:
         """All tensors along a new first axis."""
         if not self._items:
             inner = [n or 0 for n in self._shape] if self._shape is not None and self._shape else []
-            return made(np.zeros((0, *inner), self._dtype.numpy))
+            return fresh(np.zeros((0, *inner), self._dtype.numpy))
         return S.stack([self._filled(k) for k in range(len(self._items))])
 
     def concat(self, name: str | None = None) -> Tensor:
@@ -110,7 +110,7 @@ class TensorArray:
 
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
         """The tensors at indices, along a new first axis."""
-        return S.stack([self.read(i) for i in np.asarray(convert(indices).array).tolist()])
+        return S.stack([self.read(i) for i in host(indices).tolist()])
 
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
         """Fill it with the parts of a tensor along its first axis; gives the array."""
@@ -119,13 +119,13 @@ class TensorArray:
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
         """Put the parts of a tensor at indices; gives the array."""
-        for k, x in zip(np.asarray(convert(indices).array).tolist(), S.unstack(convert(value)), strict=True):
+        for k, x in zip(host(indices).tolist(), S.unstack(convert(value)), strict=True):
             self.write(k, x)
         return self
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
         """Fill it with pieces of a tensor of these lengths; gives the array."""
-        ends = np.cumsum(np.asarray(convert(lengths).array)).tolist()
+        ends = np.cumsum(host(lengths)).tolist()
         x = convert(value)
         self._items = [S.getitem(x, slice(a, b)) for a, b in zip([0, *ends], ends, strict=False)]
         return self

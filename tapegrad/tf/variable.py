@@ -9,8 +9,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tapegrad.core import tensor as core
+from tapegrad.registry.backends import backend_of, moved
 from tapegrad.sparse import SparseRows
-from tapegrad.tf.convert import convert, convert_raw, identity
+from tapegrad.tf.convert import convert, convert_raw, fresh, host, identity
 from tapegrad.tf.dtypes import DType, as_dtype, numpy_dtype
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.names import scoped
@@ -150,7 +151,7 @@ class Variable(CoreVariable):
 
     def is_initialized(self, name: str | None = None) -> Tensor:
         """True: an eager variable always has a value."""
-        return made(np.bool_(True))
+        return fresh(np.bool_(True))
 
     def ref(self) -> Reference:
         """A key for dictionaries and sets, equal for the same object alone."""
@@ -221,10 +222,13 @@ class Variable(CoreVariable):
     def _scatter(self, delta: Any, how: Any, use_locking: bool = False) -> Variable:
         if not isinstance(delta, IndexedSlices):
             raise TypeError(f"sparse_delta is not IndexedSlices: {delta}")
-        index = np.asarray(convert_raw(delta.indices)[0])
+        return self._rewritten(how, host(delta.indices), delta.values)
+
+    def _rewritten(self, how: Any, index: Any, value: Any) -> Variable:
+        """Write values into a copy on the host, and take that as the value."""
         raw = np.array(self.array)
-        how(raw, index, convert_raw(delta.values, raw.dtype)[0])
-        self.array = raw
+        how(raw, index, host(convert(value, raw.dtype)))
+        self.array = moved(raw if raw.shape else raw[()], backend_of(self.array))
         return self
 
     def scatter_add(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Variable:
@@ -258,11 +262,7 @@ class Variable(CoreVariable):
     batch_scatter_update = Absent()
 
     def _scatter_nd(self, indices: Any, updates: Any, how: Any) -> Variable:
-        index = np.asarray(convert_raw(indices)[0])
-        raw = np.array(self.array)
-        how(raw, tuple(np.moveaxis(index, -1, 0)), convert_raw(updates, raw.dtype)[0])
-        self.array = raw
-        return self
+        return self._rewritten(how, tuple(np.moveaxis(host(indices), -1, 0)), updates)
 
     def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
         """Replace elements or slices at index tuples."""
@@ -362,10 +362,7 @@ class Part(Tensor):
         return self._write(np.subtract.at, value, read_value)
 
     def _write(self, how: Any, value: Any, read_value: bool) -> Any:
-        variable = self._variable
-        raw = np.array(variable.array)
-        how(raw, self._key, convert_raw(value, raw.dtype)[0])
-        variable.array = raw if raw.shape else raw[()]
+        variable = self._variable._rewritten(how, self._key, value)
         return variable if read_value else None
 
 

@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+import tapegrad as tg
 import tapegrad.tf as ours
+from tapegrad.registry.backends import backend_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = [pytest.mark.interop("tensorflow"), pytest.mark.filterwarnings("ignore")]
+pytestmark = [
+    pytest.mark.interop("tensorflow"),
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.usefixtures("kernels"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -26,12 +32,21 @@ def flat(tf: Any, y: Any) -> list[Any]:
     return [tf.convert_to_tensor(v) for v in tf.nest.flatten(y)]
 
 
+def assert_on_default_kernels(xs: list[Any]) -> None:
+    for x in xs:
+        assert x.dtype == ours.string or backend_of(x.array) == tg.default_backend()
+
+
 def run(tf: Any, f: Callable[..., Any], xs: list[Any], seed: int) -> tuple[list[Any], list[Any]]:
     """Outputs, and gradients of their sum with uneven weights for the floating arguments."""
     tensors = [tf.constant(x) for x in xs]
+    if tf is ours:
+        assert_on_default_kernels(tensors)
     with tf.GradientTape() as tape:
         tape.watch([t for t in tensors if t.dtype.is_floating])
         ys = flat(tf, f(tf, *tensors))
+    if tf is ours:
+        assert_on_default_kernels(ys)
     floating = [y for y in ys if y.dtype.is_floating]
     rng = np.random.default_rng(seed)
     seeds = [tf.constant(rng.normal(size=tuple(y.shape)).astype(y.dtype.as_numpy_dtype)) for y in floating]

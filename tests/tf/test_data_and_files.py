@@ -11,6 +11,8 @@ from tapegrad.tf import records
 
 Dataset = tf.data.Dataset
 
+pytestmark = pytest.mark.usefixtures("kernels")
+
 
 def numbers(dataset):
     return [np.asarray(x).tolist() for x in dataset.as_numpy_iterator()]

@@ -5,6 +5,8 @@ import pytest
 
 from tapegrad import tf
 
+pytestmark = pytest.mark.usefixtures("kernels")
+
 
 def test_integer_targets_are_logged_and_give_none(log):
     x = tf.constant(1.5)

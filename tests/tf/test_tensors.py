@@ -9,6 +9,8 @@ import pytest
 import tapegrad as tg
 from tapegrad import tf
 
+pytestmark = pytest.mark.usefixtures("kernels")
+
 
 def test_a_tensor_shows_itself_as_tensorflow_does():
     x = tf.constant([1.5, -2.0])

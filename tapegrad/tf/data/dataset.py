@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad.tf import nest
+from tapegrad.tf.convert import fresh
 from tapegrad.tf.data import elements, mixing, sources
-from tapegrad.tf.data.elements import batched_spec, element, spec, stacked, unbatched_spec
+from tapegrad.tf.data.elements import batched_spec, element, placed, spec, stacked, unbatched_spec
 from tapegrad.tf.dtypes import as_dtype
 from tapegrad.tf.errors import InvalidArgumentError, OutOfRangeError
 from tapegrad.tf.specs import TensorSpec
@@ -24,7 +25,7 @@ class OwnedIterator:
     """An iteration over a dataset."""
 
     def __init__(self, dataset: Dataset) -> None:
-        self._rows = dataset._make_iterator()
+        self._rows = map(placed, dataset._make_iterator())
         self.element_spec = dataset._spec
 
     def __iter__(self) -> OwnedIterator:
@@ -89,18 +90,18 @@ class Dataset:
         found = list(itertools.islice(self._make_iterator(), 2))
         if len(found) != 1:
             raise InvalidArgumentError(None, None, "Dataset was empty." if not found else "Dataset had more than one element.")
-        return found[0]
+        return placed(found[0])
 
     def cardinality(self, name: str | None = None) -> Tensor:
         """How many elements there are; -1 for infinitely many, -2 where it is unknown."""
-        return made(np.int64(self._cardinality))
+        return fresh(np.int64(self._cardinality))
 
     def reduce(self, initial_state: Any, reduce_func: Any, name: str | None = None) -> Any:
         """The last value of a state that takes in the elements one by one."""
         state = element(initial_state)
         for e in self._make_iterator():
             state = element(reduce_func(state, e))
-        return state
+        return placed(state)
 
     # -- where elements come from ----------------------------------------------------------------------------
     @staticmethod

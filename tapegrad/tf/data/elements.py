@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad.core import tensor as core
+from tapegrad.registry.space import NUMPY, default_space
 from tapegrad.tf import nest
-from tapegrad.tf.convert import convert
+from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.dtypes import as_dtype
 from tapegrad.tf.errors import InvalidArgumentError
 from tapegrad.tf.shapes import TensorShape
@@ -18,7 +19,9 @@ from tapegrad.tf.tensor import Tensor, made
 
 def element(x: Any) -> Any:
     """A structure as one of tensors: what a function or a generator gave.  A list is a tensor, a tuple a structure."""
-    if type(x) is Tensor or isinstance(x, TypeSpec) or hasattr(x, "_make_iterator"):
+    if type(x) is Tensor and isinstance(x.array, np.ndarray | np.generic):
+        return x
+    if isinstance(x, TypeSpec) or hasattr(x, "_make_iterator"):
         return x
     if isinstance(x, dict):
         return type(x)((k, element(v)) for k, v in x.items()) if type(x) is not dict else {k: element(v) for k, v in x.items()}
@@ -27,7 +30,15 @@ def element(x: Any) -> Any:
         return type(x)(*parts) if hasattr(x, "_fields") else tuple(parts)
     if x is None:
         return None
-    return made(convert(x).array)
+    found = convert(x).array
+    return made(found if isinstance(found, np.ndarray | np.generic) else np.asarray(found)[()])
+
+
+def placed(x: Any) -> Any:
+    """An element where new arrays are made, as a program gets it; in datasets all is on the host."""
+    if default_space() is NUMPY:
+        return x
+    return nest.map_structure(lambda t: fresh(t.array) if type(t) is Tensor else t, x)
 
 
 def stacked(rows: list[Any]) -> Any:
@@ -74,7 +85,7 @@ def padded(rows: list[Any], shapes: Any, values: Any) -> Any:
         if wanted[k] is not None:
             size = np.asarray([n if w is None or w == -1 else w for n, w in zip(size, wanted[k], strict=True)], int)
         string = raws[0].dtype.kind == "O"
-        value = (b"" if string else 0) if fill[k] is None else convert(fill[k], raws[0].dtype, prefer=True).array.item()
+        value = (b"" if string else 0) if fill[k] is None else host(convert(fill[k], raws[0].dtype, prefer=True)).item()
         batch = np.full((len(raws), *size.tolist()), value, raws[0].dtype)
         for place, r in zip(batch, raws, strict=True):
             if np.any(np.asarray(r.shape) > size):

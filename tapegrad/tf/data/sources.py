@@ -103,7 +103,7 @@ def _checked(value: Any, signature: Any, wanted: list[Any]) -> Any:
             raise TypeError(
                 f"`generator` yielded an element of shape {tuple(t.shape)} where an element of shape {s.shape} was expected."
             )
-        found.append(made(t.array))
+        found.append(element(t))
     return nest.pack_sequence_as(signature, found)
 
 
