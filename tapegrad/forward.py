@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import TYPE_CHECKING, Any, NoReturn, Self, final
 
 import numpy as np
 
@@ -53,6 +53,9 @@ class ForwardAccumulator:
             raise ArgumentError("ForwardAccumulator: a tensor is among the primals twice; give it the sum of its tangents")
         for x, t in pairs:
             self._tangents[rec.watch(x, frozenset([self._recorder]))] = t
+
+    def __reduce__(self) -> NoReturn:
+        raise ArgumentError("a ForwardAccumulator is not pickled or copied: what it has recorded is of this run; copy values instead")
 
     def __enter__(self) -> Self:
         if self._recorder.entered:

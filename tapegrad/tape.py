@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from typing import TYPE_CHECKING, Any, Literal, Self, final
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, final
 
 import numpy as np
 
@@ -73,6 +73,9 @@ class GradientTape:
     def spent(self) -> bool:
         """Whether a derivative was taken, so that another needs a new recording."""
         return self._spent
+
+    def __reduce__(self) -> NoReturn:
+        raise ArgumentError("a GradientTape is not pickled or copied: what it has recorded is of this run; copy values instead")
 
     def __enter__(self) -> Self:
         if self._recorder.entered:

@@ -86,7 +86,7 @@ def test_text_shows_values_dtype_and_who_records() -> None:
     assert repr(x) == "Tensor([ 1.5, -2. ], dtype=float32)"
     with tg.GradientTape() as tape:
         tape.watch(x)
-        assert repr(x) == "Tensor([ 1.5, -2. ], dtype=float32, recorded)"
+        assert repr(x) == "Tensor([ 1.5, -2. ], dtype=float32, recorded by a tape)"
     assert "recorded" not in repr(x)
     assert repr(tg.asarray(True)) == "Tensor(True, dtype=bool)"
     assert "bfloat16" in repr(tg.asarray(1.5, dtype="bfloat16"))

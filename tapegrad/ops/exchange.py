@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,18 @@ from tapegrad.registry import backends, places
 from tapegrad.registry.space import F
 if TYPE_CHECKING:
     from tapegrad.core.node import Node
+
+
+class _Unsaid(Enum):
+    """The default of an argument of which None says something else."""
+
+    UNSAID = "unsaid"
+
+    def __repr__(self) -> str:
+        return "None"
+
+
+UNSAID: Any = _Unsaid.UNSAID
 
 
 def is_recorded(node: Node | None) -> bool:
@@ -49,13 +62,14 @@ def dlpack(
     stream: Any = None,
     max_version: tuple[int, int] | None = None,
     dl_device: tuple[int, int] | None = None,
-    copy: bool | None = None,
+    copy: bool | None = UNSAID,
 ) -> Any:
-    """A DLPack capsule of the values: read-only memory of the tensor, or a copy for who cannot be told so.
+    """A DLPack capsule of the values: read-only memory of the tensor for who has a word about copies, else a copy.
 
-    Protocols before version 1.0 have no word for read-only, and a write would change what tapes have saved; PyTorch 2.13
-    reads the word and does not heed it, so write to a clone there.  Raises DetachedError while a tape is recording the
-    tensor, BufferError where a copy is needed and `copy` is False.
+    A write to shared memory would change what tapes have saved.  Protocols before version 1.0 have no word for read-only;
+    PyTorch 2.13 reads the word and does not heed it, but it says nothing of `copy` either, so it gets a copy, unless its
+    user writes `copy=False`.  NumPy says `copy=None` and shares read-only memory.  Raises DetachedError while a tape is
+    recording the tensor, BufferError where a copy is needed and `copy` is False.
     """
     if is_recorded(self.read()[1]):
         raise DetachedError(
@@ -64,7 +78,7 @@ def dlpack(
         )
     values = numpy(self)
     knows_read_only = max_version is not None and max_version[0] >= 1
-    if copy is None and not knows_read_only:
+    if copy is UNSAID or (copy is None and not knows_read_only):
         copy = True
     if copy is False and not knows_read_only:
         raise BufferError("__dlpack__(copy=False): a tensor is read-only, which DLPack can say from version 1.0 on")

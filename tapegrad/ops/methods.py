@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad.core.tensor import Tensor, linked, tensor
 from tapegrad.errors import DetachedError, DTypeError, ShapeError
 from tapegrad.kernels.batched import Batched
-from tapegrad.ops import array_methods, exchange, inplace, picking
+from tapegrad.ops import array_methods, exchange, inplace, picking, shown
 from tapegrad.registry.op import OPS
 
 _OPERATORS = {
@@ -137,21 +137,14 @@ def copied(self: Tensor) -> Tensor:
 def reduced(self: Tensor) -> Any:
     """What `pickle` and `copy.deepcopy` take of a tensor: the values alone."""
     raw, node = self.read()
+    if type(raw) is Batched:
+        raise raw.refused("a copy", "copy the results outside")
     if exchange.is_recorded(node):
         raise DetachedError(
             "a recorded tensor would be copied without its derivative; write tapegrad.stop_gradient(x) to copy its values, "
             "or copy.copy(x) to keep its history"
         )
     return tensor, (raw,)
-
-
-def text(self: Tensor) -> str:
-    raw, node = self.read()
-    if type(raw) is Batched:
-        return f"Tensor({raw.level.size} items {raw.shape}, dtype={raw.dtype}{', recorded' if exchange.is_recorded(node) else ''})"
-    values = np.array2string(np.asarray(raw), separator=", ", prefix="Tensor(")
-    watched = ", recorded" if exchange.is_recorded(node) else ""
-    return f"Tensor({values}, dtype={raw.dtype}{watched})"
 
 
 def formatted(self: Tensor, spec: str) -> str:
@@ -199,7 +192,7 @@ def install() -> None:
         "__reduce__": reduced,
         "to": exchange.to,
         "__array__": exchange.array,
-        "__repr__": text,
+        "__repr__": shown.text,
         "__format__": formatted,
         "__dlpack__": exchange.dlpack,
         "__dlpack_device__": exchange.dlpack_device,
