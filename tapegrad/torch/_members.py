@@ -12,6 +12,7 @@ from tapegrad.core.recorder import group
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.kernels.batched import Batched
 from tapegrad.torch import _graph, _indexing, _inplace, _shapes, _watching
+from tapegrad.torch._arrays import is_parameter
 from tapegrad.torch._construct import track
 from tapegrad.torch._devices import CPU
 from tapegrad.torch._dtypes import SCALAR_TYPES, numpy_of
@@ -168,7 +169,7 @@ def _index(self: Any) -> int:
 
 
 def _formatted(self: Any, spec: str) -> str:
-    if self.array.shape == () and spec:
+    if self.array.shape == () and (spec or (type(self) is Tensor and not is_parameter(self))):
         return format(item(self), spec)
     return object.__format__(self, spec) if spec else text(self)
 

@@ -296,3 +296,34 @@ def test_signatures_are_those_of_pytorch() -> None:
 
     assert str(inspect.signature(ours.add)) == "(input, other, *, alpha=1, out=None)"
     assert list(inspect.signature(ours.clamp).parameters) == ["input", "min", "max", "out"]
+
+
+OLD_CALLS = [
+    *("x.add(2, y)", "t.add(x, 2, y)", "x.clone().add_(-0.5, y)", "x.sub(2, y)", "t.sub(x, 2, y)", "x.clone().sub_(2, y)"),
+    *("x.addcmul(2, y, z)", "t.addcmul(x, 2, y, z)", "x.clone().addcmul_(0.5, y, z)", "x.clone().addcdiv_(-2, y, z)"),
+]
+
+
+@pytest.mark.parametrize("call", OLD_CALLS)
+def test_a_scalar_may_come_first_as_it_did_before_2020(torch: Any, call: str) -> None:
+    found = []
+    for t in (ours, torch):
+        names = {"t": t, "x": t.tensor([1.0, 2.0]), "y": t.tensor([10.0, 20.0]), "z": t.tensor([2.0, 4.0])}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found.append(eval(call, names).tolist())
+    assert found[0] == found[1]
+
+
+def test_a_scalar_that_comes_first_warns_at_the_line_of_the_call() -> None:
+    x = ours.ones(2)
+    with pytest.warns(UserWarning, match=r"add\(Tensor other, \*, Number alpha = 1\)") as told:
+        x.add_(2, x)
+    assert told[0].filename == __file__
+    assert x.tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize("call", ["x.add(x, 2)", "x.add(x, x)", "t.sub(x, x, 2)", "x.add_(2, 3)"])
+def test_one_argument_too_many_is_still_refused(call: str) -> None:
+    with pytest.raises(TypeError, match="takes 1 positional argument but 2 were given"):
+        eval(call, {"t": ours, "x": ours.ones(2)})

@@ -289,3 +289,11 @@ def test_a_module_pickles_and_loads() -> None:
         twin = pickle.loads(pickle.dumps(net))
     assert all(ours.equal(p, q) for p, q in zip(net.parameters(), twin.parameters(), strict=True))
     assert repr(twin) == repr(net)
+
+
+def test_what_load_state_dict_gives_says_whether_all_names_matched() -> None:
+    layer = ours.nn.Linear(2, 1)
+    state = layer.state_dict()
+    assert repr(layer.load_state_dict(state)) == "<All keys matched successfully>"
+    del state["bias"]
+    assert repr(layer.load_state_dict(state, strict=False)) == "_IncompatibleKeys(missing_keys=['bias'], unexpected_keys=[])"

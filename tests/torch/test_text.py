@@ -74,4 +74,6 @@ def test_print_options_as_pytorch(options: dict[str, Any]) -> None:
 def test_numbers_format_as_numbers() -> None:
     assert f"{ours.tensor(2.5):.2f}" == "2.50"
     assert f"{ours.tensor(2.5).item():6.3f}" == " 2.500"
+    assert f"{ours.tensor(12)} {ours.tensor(0.5, requires_grad=True)} {ours.tensor(True)}" == "12 0.5 True"
+    assert f"{ours.nn.Parameter(ours.tensor(1.5))}".startswith("Parameter containing:")
     assert f"{ours.ones(2)}" == "tensor([1., 1.])"

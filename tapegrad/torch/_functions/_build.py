@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad.torch._inplace import in_place
 from tapegrad.torch._recorder import is_enabled
-from tapegrad.torch._tensor import STYLE
+from tapegrad.torch._tensor import STYLE, Tensor
+from tapegrad.torch._warnings import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,6 +26,8 @@ FUNCTIONS: dict[str, Any] = {}
 METHODS: dict[str, Any] = {}
 #: The functions that methods call first of all.
 _ALIASES = {"dim": "axis", "keepdim": "keepdims"}
+#: What could once be called with this scalar before the other arguments, and is to this day: `add_(-rate, gradient)`.
+_SCALAR_FIRST = {"add": "alpha", "sub": "alpha", "addcmul": "value", "addcdiv": "value"}
 
 
 class _Missing:
@@ -51,12 +54,18 @@ def compiled(signature: str, body: str, names: Mapping[str, Any], *, out: bool =
             parts.append(f"{p}=MISSING" if p in checked else p)
         else:
             parts.append(f"{p}={default}")
+    before = [p for p in parts if p != "*"][1 : parts.index("*") if "*" in parts else None]
+    if scalar := _SCALAR_FIRST.get(name):
+        parts.insert(len(before) + 1, "last=MISSING")
     extra = [f"{alias}=MISSING" for _, alias in by_alias] + (["out=None"] if out else [])
     if extra and not star and not parts[-1].startswith("*"):
         parts.append("*")
     lines = [f"def {name}({', '.join(parts + extra)}):"]
     for p, alias in by_alias:
         lines += [f"    if {alias} is not MISSING:", f"        {p} = {alias}"]
+    if scalar:
+        given = ", ".join(before)
+        lines += ["    if last is not MISSING:", f"        {scalar}, {given} = scalar_first({name!r}, {scalar!r}, {given}, last)"]
     for p in checked:
         lines += [f"    if {p} is MISSING:", f"        raise missing({name!r}, {p!r})"]
     text = re.sub(r"\bS\.(\w+)", r"S_\1", body)
@@ -64,7 +73,7 @@ def compiled(signature: str, body: str, names: Mapping[str, Any], *, out: bool =
         lines += ["    if out is None:", f"        return {text}", f"    return into({name!r}, out, {text})"]
     else:
         lines.append(f"    return {text}")
-    space: dict[str, Any] = {**names, "MISSING": MISSING, "missing": missing, "into": into}
+    space: dict[str, Any] = {**names, "MISSING": MISSING, "missing": missing, "into": into, "scalar_first": scalar_first}
     for op in set(re.findall(r"\bS\.(\w+)", body)):
         space[f"S_{op}"] = getattr(STYLE, op)
     source = "\n".join(lines) + "\n"
@@ -107,6 +116,18 @@ def _signature(parts: list[str]) -> inspect.Signature:
 def missing(name: str, param: str) -> TypeError:
     """What is raised for an argument that has no default."""
     return TypeError(f'{name}() missing 1 required positional arguments: "{param}"')
+
+
+def scalar_first(name: str, scalar: str, first: Any, *others: Any) -> tuple[Any, ...]:
+    """The arguments of a call as it was written before 2020, `add(x, alpha, other)`; anything else has one too many."""
+    if not isinstance(first, int | float | complex) or not all(isinstance(x, Tensor) for x in others):
+        raise TypeError(f"{name}() takes {len(others)} positional argument{'s'[: len(others) > 1]} but {len(others) + 1} were given")
+    tensors = ", ".join(["Tensor other"] if len(others) == 1 else [f"Tensor tensor{i}" for i in range(1, len(others) + 1)])
+    warn(
+        f"This overload of {name} is deprecated:\n\t{name}(Number {scalar}, {tensors})\n"
+        f"Consider using one of the following signatures instead:\n\t{name}({tensors}, *, Number {scalar} = 1)"
+    )
+    return (first, *others)
 
 
 def define(

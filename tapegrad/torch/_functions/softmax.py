@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import tapegrad.ops.softmax  # noqa: F401  declares its ops
@@ -10,6 +9,7 @@ from tapegrad.torch._dtypes import numpy_of
 from tapegrad.torch._functions._build import define
 from tapegrad.torch._shapes import dimension
 from tapegrad.torch._tensor import STYLE as S
+from tapegrad.torch._warnings import warn
 
 
 def along(op: Any, x: Any, dim: Any, dtype: Any) -> Any:
@@ -31,10 +31,7 @@ def along(op: Any, x: Any, dim: Any, dtype: Any) -> Any:
 
 def implicit(name: str, n: int) -> int:
     """The axis that is meant where none is given, as it was in the past."""
-    warnings.warn(
-        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
-        stacklevel=4,
-    )
+    warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
     return 0 if n in (0, 1, 3) else 1
 
 

@@ -167,6 +167,6 @@ def load(module: Any, state_dict: Any, strict: bool, assign: bool) -> tuple[list
 
 def _incompatible(missing: list[str], unexpected: list[str]) -> Any:
     """The pair that hooks see and change."""
-    from tapegrad.torch.nn.modules.module import _Incompatible
+    from tapegrad.torch.nn.modules.module import _IncompatibleKeys
 
-    return _Incompatible(missing, unexpected)
+    return _IncompatibleKeys(missing, unexpected)

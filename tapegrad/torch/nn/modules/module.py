@@ -17,7 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Self
 
-_Incompatible = namedtuple("_Incompatible", ["missing_keys", "unexpected_keys"])
+
+class _IncompatibleKeys(namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+    """The names that a state lacked, and those that it had in excess."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self.missing_keys or self.unexpected_keys else "<All keys matched successfully>"
+
+    __str__ = __repr__
+
 
 #: The dictionaries that every module has, and of which a copy gets its own.
 _TABLES = (
@@ -389,7 +399,7 @@ class Module(_hooks.Hooks, Conversions):
 
     def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> Any:
         """Copy a state into parameters and buffers; with `strict`, every name must match."""
-        return _Incompatible(*_state.load(self, state_dict, strict, assign))
+        return _IncompatibleKeys(*_state.load(self, state_dict, strict, assign))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
