@@ -68,13 +68,17 @@ def _find(name: str) -> ModuleType | None:
 
 
 def _missing(alias: str, place: str) -> str:
+    """What is said of a module that is not there: what the facade says of the name, or the nearest module."""
     parent, _, last = place.rpartition(".")
     above = _find(parent)
-    names: list[str] = []
-    if above is not None:
-        names = [m.name for m in pkgutil.iter_modules(getattr(above, "__path__", []))]
-        names += [n for n, v in vars(above).items() if isinstance(v, ModuleType)]
-    near = difflib.get_close_matches(last, [n for n in names if not n.startswith("_")], 1)
+    try:
+        getattr(above, last)
+    except AttributeError as error:
+        if above is not None and parent.count(".") == 1:
+            return f"{alias} is not there: {error}"
+    names = [m.name for m in pkgutil.iter_modules(getattr(above, "__path__", []))]
+    names += [n for n, v in vars(above).items() if isinstance(v, ModuleType)] if above is not None else []
+    near = difflib.get_close_matches(last, [n for n in names if not n.startswith("_")], 1, 0.7)
     hint = f"; the nearest is {alias.rpartition('.')[0]}.{near[0]}" if near else ""
     return f"{parent} has no module {last!r}, which {alias} asks for{hint}"
 

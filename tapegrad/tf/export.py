@@ -47,14 +47,21 @@ def table(text: str, **scope: Any) -> None:
 class Namespace(ModuleType):
     """A part of the facade such as `tf.math`; a name that it lacks says so, and which one is near."""
 
+    __path__: tuple[str, ...] = ()  # `import tensorflow.compat.v1 as tf`
+
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(missing(self.__name__, name, vars(self)), name=name, obj=self)
 
 
 def missing(where: str, name: str, there: Iterable[str]) -> str:
     """What is said of a name that is not there."""
-    near = difflib.get_close_matches(name, [k for k in there if not k.startswith("_")], 1)
+    from tapegrad.tf.tensorflow1 import hint as of_tensorflow1
+
     place = "tf" + where.removeprefix("tapegrad.tf")
+    old = of_tensorflow1(f"{place}.{name}".removeprefix("tf.").removeprefix("compat.v1."))
+    if old:
+        return f"tapegrad's TensorFlow-style facade has no {place}.{name}, {old}"
+    near = difflib.get_close_matches(name, [k for k in there if not k.startswith("_")], 1, 0.7)
     hint = f"; did you mean {place}.{near[0]}?" if near else ""
     return f"tapegrad's TensorFlow-style facade has no {place}.{name}{hint}"
 

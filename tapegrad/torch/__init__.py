@@ -44,6 +44,8 @@ def __getattr__(name: str) -> _Any:
     """A module that is imported when it is first asked for."""
     from importlib import import_module, util
 
+    if name == "vmap":
+        return import_module("tapegrad.torch.func").vmap
     if (name == "_C" or not name.startswith("_")) and util.find_spec(f"tapegrad.torch.{name}") is not None:
         return import_module(f"tapegrad.torch.{name}")
     from tapegrad.torch._missing import refuse

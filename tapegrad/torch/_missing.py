@@ -5,14 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NoReturn
 
+_COMPILED = "it runs functions as they stand and makes no graphs of them: call the function or module itself"
+_WHERE = "its devices are the CPU, and TensorFlow's with the extra `tensorflow`"
+_WHEN = "write it in Python, or keep this part in PyTorch"
+
+#: What is to be done without the larger parts of PyTorch that are not here.
+_INSTEAD = {
+    **dict.fromkeys(("torch.jit", "torch.fx", "torch.export", "torch._dynamo", "torch._inductor", "torch.onnx"), _COMPILED),
+    **dict.fromkeys(("torch.mps", "torch.xpu", "torch.mtia"), _WHERE),
+    "torch.hub": "it downloads nothing: build the model, and give the file of its weights to torch.load",
+    **dict.fromkeys(("torch.quantization", "torch.ao", "torch.nn.quantized"), "it has no quantized tensors: " + _WHEN),
+    "torch.utils.cpp_extension": "it has no C++ to extend: " + _WHEN,
+    "torch.autograd.variable": "Variable is in torch.autograd",
+}
+
 
 def refuse(module: str, name: str, known: Iterable[str]) -> NoReturn:
-    """Raise the AttributeError for a name that this facade does not have; it names the nearest that it has."""
+    """Raise the AttributeError for a name that this facade does not have; it says what to do, or names the nearest it has."""
     import difflib
     import sys
 
-    near = difflib.get_close_matches(name, [k for k in known if not k.startswith("_")], n=1)
-    hint = f"; did you mean {module}.{near[0]}?" if near and not name.startswith("__") else ""
+    if instead := _INSTEAD.get(f"{module}.{name}"):
+        hint = f"; {instead}"
+    else:
+        near = difflib.get_close_matches(name, [k for k in known if not k.startswith("_")], n=1, cutoff=0.7)
+        hint = f"; did you mean {module}.{near[0]}?" if near and not name.startswith("__") else ""
     raise AttributeError(
         f"module 'tapegrad.{module}' has no attribute {name!r}: tapegrad's facade lacks it{hint}",
         name=name,

@@ -1,5 +1,6 @@
 """`python -m tapegrad run`: a script of another framework, run on a facade."""
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -109,3 +110,32 @@ def test_afterwards_all_is_as_it_was(tmp_path):
     left = {n for n in sys.modules.keys() - before[0].keys() if n.partition(".")[0] in ("torch", "tensorflow")}
     assert left == set()
     assert (sys.path, sys.argv, sys.meta_path) == before[1:]
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("import torch.jit", "torch.jit is not there: .*call the function or module itself"),
+        ("import torch.nn.functionl", "the nearest is torch.nn.functional"),
+        ("from tensorflow.contrib import slim", "tensorflow.contrib is not there: .*a name of TensorFlow 1"),
+        ("import tensorflow as tf; tf.placeholder(tf.float32)", "no tf.placeholder, a name of TensorFlow 1: .*give values to functions"),
+        ("import tensorflow as tf; tf.random_normal([2])", "no tf.random_normal, a name of TensorFlow 1, now tf.random.normal"),
+        ("import tensorflow.compat.v1 as tf; tf.disable_v2_behavior()", "graphs and sessions of TensorFlow 1 are not here"),
+        ("import tensorflow.compat.v1 as tf; tf.Session()", "compat.v1.Session: there are no graphs and sessions here"),
+        ("import tensorflow.compat.v1 as tf; tf.layers", "no tf.compat.v1.layers, a name of TensorFlow 1, now tf.keras.layers"),
+    ],
+)
+def test_what_is_not_there_is_told_with_what_to_do(tmp_path, source, text):
+    done = run(tmp_path, source)
+    assert done.returncode == 1
+    assert re.search(text, done.stderr)
+
+
+def test_the_old_names_of_tensorflow_lead_to_names_that_are_there():
+    from tapegrad import tf
+    from tapegrad.tf.tensorflow1 import _RENAMED
+
+    for name in {new.partition("(")[0] for new in _RENAMED.values() if not new.startswith("keras.")}:
+        found = tf
+        for part in name.split("."):
+            found = getattr(found, part)

@@ -79,3 +79,24 @@ def test_a_name_that_is_lacking_says_so_and_names_the_nearest(place: str, name: 
     module = whole(f"torch.{place}" if place else "torch")
     with pytest.raises(AttributeError, match=f"lacks it.*did you mean {near}"):
         getattr(module, name)
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "instead"),
+    [("", "jit", "call the function or module itself"), ("", "hub", "torch.load"), ("utils", "cpp_extension", "in Python")],
+)  # fmt: skip
+def test_a_part_that_is_not_here_says_what_to_do_without_it(place: str, name: str, instead: str) -> None:
+    with pytest.raises(AttributeError, match=f"lacks it; .*{instead}"):
+        getattr(whole(f"torch.{place}" if place else "torch"), name)
+
+
+def test_a_name_that_is_near_nothing_is_given_no_other() -> None:
+    with pytest.raises(AttributeError, match=r"facade lacks it$"):
+        _ = torch.package
+
+
+def test_sizes_become_tuples_by_the_functions_that_layers_of_scripts_import() -> None:
+    from tapegrad.torch.nn.modules.utils import _pair, _triple
+
+    assert (_pair(3), _pair([1, 2]), _triple(4)) == ((3, 3), (1, 2), (4, 4, 4))
+    assert torch.vmap is torch.func.vmap
