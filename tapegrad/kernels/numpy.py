@@ -339,6 +339,39 @@ def sigmoid(x: Any) -> Any:
         return 1 / (1 + np.exp(-x))
 
 
+def tanh_grad(g: Any, y: Any) -> Any:
+    """g (1 - y**2), in one buffer."""
+    if type(y) is not np.ndarray or not _alike(g, y):
+        return g * (1 - y * y)
+    c = y * y
+    np.subtract(1, c, out=c)
+    c *= g
+    return c
+
+
+def sigmoid_grad(g: Any, y: Any) -> Any:
+    """g y (1 - y), in one buffer."""
+    if type(y) is not np.ndarray or not _alike(g, y):
+        return g * (y * (1 - y))
+    c = 1 - y
+    c *= y
+    c *= g
+    return c
+
+
+def relu_grad(g: Any, y: Any) -> Any:
+    """g where y > 0, else 0."""
+    c = step(y) if hasattr(y, "dtype") else float(y > 0)
+    if type(c) is not np.ndarray or not _alike(g, c):
+        return g * c
+    c *= g
+    return c
+
+
+def _alike(g: Any, y: Any) -> bool:
+    return type(g) is np.ndarray and g.dtype is y.dtype and g.shape == y.shape
+
+
 # -- shape -------------------------------------------------------------------------------------------
 def reshape(x: Any, shape: Any, *, copy: bool | None = None) -> Any:
     return np.reshape(x, shape, copy=copy)

@@ -78,10 +78,12 @@ from tapegrad.kernels.tensorflow_elementwise import (  # noqa: F401
     pow,
     reciprocal,
     relu,
+    relu_grad,
     remainder,
     round,
     share,
     sigmoid,
+    sigmoid_grad,
     sign,
     signbit,
     sin,
@@ -93,6 +95,7 @@ from tapegrad.kernels.tensorflow_elementwise import (  # noqa: F401
     subtract,
     tan,
     tanh,
+    tanh_grad,
     trunc,
 )
 from tapegrad.kernels.tensorflow_fft import (  # noqa: F401

@@ -416,6 +416,27 @@ def softplus(x: Any, *, beta: float = 1.0) -> Any:
     return y if beta == 1 else divide(y, beta)
 
 
+def _gradient(name: str, otherwise: Callable[[Any, Any], Any], *, value_first: bool) -> Callable[[Any, Any], Any]:
+    """A cotangent times a partial by TensorFlow's op of this name, where both have one shape and a common real dtype."""
+    run = calls.two(name)
+
+    def kernel(g: Any, y: Any) -> Any:
+        if type(g) is TFArray and type(y) is TFArray and (d := g.dtype) is y.dtype and (d is F32 or d is F64):
+            s = y.shape
+            if g.shape == s:
+                return made(run(y.bare, g.bare) if value_first else run(g.bare, y.bare), d, s)
+        return otherwise(g, y)
+
+    return kernel
+
+
+def _times_step(g: Any, y: Any) -> Any:
+    return multiply(g, step(y) if hasattr(y, "dtype") else float(y > 0))
+
+
+tanh_grad = _gradient("TanhGrad", lambda g, y: multiply(g, subtract(1, multiply(y, y))), value_first=True)
+sigmoid_grad = _gradient("SigmoidGrad", lambda g, y: multiply(g, multiply(y, subtract(1, y))), value_first=True)
+relu_grad = _gradient("ReluGrad", _times_step, value_first=False)
 _mul_no_nan = calls.two("MulNoNan")
 
 

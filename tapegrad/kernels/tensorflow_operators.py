@@ -53,6 +53,7 @@ def _operator(kernel: Callable[[Any, Any], Any], name: str | None) -> tuple[Call
         y.bare = bare
         y.dtype = d
         y._shape = shape
+        y._summands = None
         return y
 
     def operator(self: TFArray, other: Any) -> Any:
@@ -101,6 +102,12 @@ for _name, _compare in {
     setattr(TFArray, f"__{_name}__", _operator(_compare, None)[0])
 
 
+def _added(self: TFArray, other: Any) -> Any:
+    """`x += y`: a new array, whose sum may be put off."""
+    found = self.plus(other) if type(other) is TFArray else None
+    return self + other if found is None else found
+
+
 def _of_one(kernel: Callable[[Any], Any]) -> Callable[[TFArray], Any]:
     """An operator of one array; called as a method, a kernel that is no function would not be given it."""
     placed = staying(kernel) if calls.MANY else kernel
@@ -109,4 +116,5 @@ def _of_one(kernel: Callable[[Any], Any]) -> Callable[[TFArray], Any]:
 
 for _name, _function in {"neg": negative, "abs": abs, "invert": bitwise_invert, "pos": positive}.items():
     setattr(TFArray, f"__{_name}__", _of_one(_function))
+TFArray.__iadd__ = _added  # type: ignore[attr-defined]
 TFArray.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]

@@ -38,6 +38,21 @@ def relu(xp: Any, x: Any, /) -> Any:
 
 
 relu.partials(x=lambda F, y: F.step(y))
+relu.fused(x=lambda F, g, y: F.relu_grad(g, y))
+
+
+@elementwise(real=True, kinks=lambda x1, x2: x2 + 0 * x1, public=False)
+def relu_grad(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """`x1` where `x2` is above 0, else 0: the cotangent of the argument of `relu`, from that of the value and the value."""
+    return x1 * _step(xp, x2)
+
+
+def _step(F: Any, x: Any) -> Any:
+    return F.step(x) if hasattr(x, "dtype") else float(x > 0)
+
+
+relu_grad.partials(x1=lambda F, x2: _step(F, x2), x2=0)
+relu_grad.fused(x1=lambda F, g, x2: F.relu_grad(g, x2))
 
 
 @constant(pointwise=True, laws=lambda draw: (draw.array("n", 3),), public=False)

@@ -148,6 +148,7 @@ class Op:
         self.pointwise = pointwise or kind == "elementwise"
         self.rules: dict[str, Any] = {}
         self.pushes: dict[str, Any] = {}
+        self.products: dict[str, Any] = {}
         self.batch_rule: Callable[..., Any] | None = None
         self.variants: dict[Any, Any] = {}
         self.entry: Callable[..., Any] = _entry_stub(self)
@@ -181,6 +182,19 @@ class Op:
             if isinstance(rule, str) and rule not in (*self.arrays, "y"):
                 raise DeclarationError(f"{self.name}.partials({name}={rule!r}): there is no argument {rule!r}")
         return self._take("partials", rules, first=("F",))
+
+    def fused(self, **rules: Any) -> Op:
+        """The product of a cotangent and the partial as one op: a function ``(F, g, names...)``, for real numbers.
+
+        It stands for ``g * partial`` in a reverse sweep, where nothing is broadcast; the partials are given before it, and all
+        else goes by them.
+        """
+        if self.kind != "elementwise" or not self.rules or self.singular:
+            raise DeclarationError(f"{self.name}: fused products are given to an elementwise op that is not singular, after partials")
+        for name, rule in rules.items():
+            self._check_rule("fused", name, rule, ("F", "g"))
+        self.products.update(rules)
+        return self
 
     def adjoint(self, **rules: Any) -> Op:
         """The adjoint map for each argument: a function ``(F, g, names...)``.

@@ -151,8 +151,9 @@ def _saved(op: Op, watched: tuple[int, ...]) -> tuple[str, ...]:
         a = op.arrays[i]
         for n in names_of(op.rules[a], 1 if op.kind == "elementwise" else 2):
             names[_as_spec(op, a, n)] = None
-        for n in names_of(op.pushes.get(a), 2):
-            names[n] = None
+        for rule in (op.pushes.get(a), op.products.get(a)):
+            for n in names_of(rule, 2):
+                names[n] = None
         if checks.is_foreign(op) and op.kind != "elementwise":
             names[a + ".spec"] = None
         if op.kind == "primitive" and not op.outputs and (a not in op.pushes or checks.is_foreign(op)):
@@ -294,6 +295,9 @@ def _product(variant: Variant, a: str, i: int, recorded: bool, *, reuse: bool) -
     With `reuse`, `g` is used for the last time, and its buffer becomes that of the product where it is the engine's.
     """
     op, rule = variant.op, variant.op.rules[a]
+    if a in op.products and not variant.general:
+        names = names_of(op.products[a], 2)
+        return [f"c = P_{a}({', '.join(['F, g', *(load(variant, a, n, recorded) for n in names)])})"], "True"
     if isinstance(rule, str):
         partial = load(variant, a, rule, recorded)
     elif callable(rule):
@@ -330,6 +334,7 @@ def compile_pull(variant: Variant, *, recorded: bool) -> Callable[[Node, Any], N
     source = pull_source(variant, recorded=recorded)
     name = f"<derivative of {op.name} for {', '.join(op.arrays[i] for i in variant.watched)}>"
     env: dict[str, Any] = {f"R_{a}": r for a, r in op.rules.items() if r is not no_derivative}
+    env.update({f"P_{a}": r for a, r in op.products.items()})
     env.update(
         F=RECORDED,
         SPACES=SPACES,
