@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tapegrad.errors import ArgumentError
-from tapegrad.testing import causes, mined, sweep
+from tapegrad.testing import mined, sweep
 from tapegrad.testing.binding import Binding, bind
+from tapegrad.testing.explaining import explain
 from tapegrad.testing.inputs import Point, Source, find_domains
 from tapegrad.testing.outcome import HOLDS, SILENT, UNDECIDED, Failure
-from tapegrad.testing.profiles import profile_named
+from tapegrad.testing.profiles import ASKED, profile_named
 from tapegrad.testing.properties import OTHERS, PROPERTIES
-from tapegrad.testing.report import GradientCheckError, Result, argument_lines, reproduction
-from tapegrad.testing.shrink import Shrinker
+from tapegrad.testing.report import GradientCheckError, Result
 from tapegrad.testing.systems.choose import as_numpy, build, framework_for, framework_returned, trial_frameworks
 from tapegrad.testing.trial import Refused, Settings, Trial
 
@@ -43,6 +43,7 @@ def check(f: Function, /, *examples: Any, **words: Any) -> Result:
       ``jvp(t, *xs)``; `second`: ``second(h, g, *xs)``, what `vjp` has for its own vjp.
     * `profile`: "fast", "default", "ci", "thorough"; `seed`: of all that is drawn; `only`, `skip`: names of properties.
     * `cotangent`: instead of drawn ones, with examples; `kinks`: "fail", or "warn" for programs of many ops.
+    * `dtypes`: "fail" or, the default for NumPy, "warn" where single precision in gives a gradient in double precision.
     * `nondeterministic`: how far two calls may differ; `prove`: also count which planted mistakes are caught.
     * `inputs`: words for parameters whose names are among these.
 
@@ -72,6 +73,7 @@ def examine(
     skip: str | Sequence[str] = (),
     cotangent: Any = None,
     kinks: str | None = None,
+    dtypes: str | None = None,
     nondeterministic: float = 0.0,
     prove: bool = False,
     inputs: dict[str, Any] | None = None,
@@ -86,7 +88,7 @@ def examine(
     session = Session(
         f, examples, {**words, **(inputs or {})}, vjp=vjp, jvp=jvp, second=second, framework=framework,
         profile=profile_named(profile), seed=seed, only=_names("only", only), skip=_names("skip", skip) or frozenset(),
-        cotangent=cotangent, kinks=kinks, nondeterministic=nondeterministic, progress=progress,
+        cotangent=cotangent, kinks=kinks, dtypes=dtypes, nondeterministic=nondeterministic, progress=progress,
     )  # fmt: skip
     result = session.run()
     if prove and result.ok:
@@ -128,6 +130,7 @@ class Session:
         kinks: str | None,
         nondeterministic: float,
         progress: Callable[[float], None] | None,
+        dtypes: str | None = None,
     ) -> None:
         if not callable(f):
             raise ArgumentError(
@@ -135,6 +138,8 @@ class Session:
             )
         if kinks not in (None, "fail", "warn"):
             raise ArgumentError(f"kinks={kinks!r}: expected 'fail' or 'warn'")
+        if dtypes not in (None, "fail", "warn"):
+            raise ArgumentError(f"dtypes={dtypes!r}: expected 'fail' or 'warn'")
         self.start = time.process_time()
         self.f = f
         self.name = name_of(f)
@@ -161,10 +166,15 @@ class Session:
             self.binding.names,
             nondeterministic=nondeterministic,
             kinks=kinks or ("fail" if self.system.single else "warn"),
+            dtypes=dtypes
+            or ("warn" if self.system.framework == "numpy" and "precision" not in (only or ()) else "fail"),
             order=profile.order,
             hermitian=[i for i, w in enumerate(self.binding.words) if w.kind == "psd"],
         )
         self.cotangent = cotangent
+        #: Properties that are looked at, and on how many more inputs, where that is limited.
+        self.looked_at = [n for n in PROPERTIES if self.wanted(n) or (n == "numeric" and self.wanted("kink"))]
+        self.limits()
         self.result = Result(self.name, profile.name, self.seed)
         self._look_for_domains()
 
@@ -225,14 +235,23 @@ class Session:
         """Whether a property is asked for."""
         return name not in self.skip and (self.only is None or name in self.only)
 
+    def limits(self) -> None:
+        """Begin to count anew on how many inputs a property is looked at."""
+        asked = self.only or frozenset()
+        self.left = {n: max(k, ASKED[n]) if n in asked else k for n, k in self.profile.most.items()}
+        if "third" in asked:
+            self.settings.order = 3
+
     def run(self) -> Result:
         """All inputs, then the sweep; up to the first failure."""
         result = self.result
         found = self.first_failure()
         if self.settings.warned:
             result.notes.append(f"  kink, not counted as wrong: {self.settings.warned[0]}")
+        if self.settings.noted and found is None:
+            result.notes.append(f"  dtype, not counted as wrong: {self.settings.noted[0]}")
         if found is not None:
-            self._explain(*found)
+            explain(self, *found)
         result.seconds = time.process_time() - self.start
         return result
 
@@ -307,12 +326,15 @@ class Session:
                         "raises", f"the vjp raises where the function has a value: {type(error).__name__}: {error}"
                     )
                 raise
-            for name in names or PROPERTIES:
-                if names is None and not self.wanted(name) and not (name == "numeric" and self.wanted("kink")):
+            for name in names or self.looked_at:
+                left = self.left.get(name, 1) if names is None else 1
+                if left <= 0:
                     continue
                 outcome = self._outcome(name, t)
                 if outcome is SILENT:
                     continue
+                if name in self.left and names is None:
+                    self.left[name] = left - 1
                 if result is not None:
                     result.properties[name] = result.properties.get(name, 0) + 1
                 if outcome is UNDECIDED:
@@ -353,70 +375,6 @@ class Session:
                 failure.lines.append(("where", where))
                 return point, failure
         return points[0], Failure("swept", f"the gradient is not the derivative: {where}")
-
-    # -- what is wrong -------------------------------------------------------------------------------------
-    def _explain(self, point: Point, failure: Failure) -> None:
-        result = self.result
-        name = failure.property
-        where = [line for line in failure.lines if line[0] == "where"]
-        if point.gs is None:
-            t = self._trial(point)
-            point.gs = [g.copy() for g in t.gs] if t is not None else None
-        if name != "swept":
-            self.settings.shrinking = True
-            point, failure = self._shrunk(point, failure)
-        result.failure, result.point = failure, point
-        t = self._trial(point)
-        gs = t.gs if t is not None else []
-        lines = argument_lines(point, self.binding.names, gs)
-        if t is not None and name in ("numeric", "kink", "finite", "swept", "linear", "second"):
-            with np.errstate(all="ignore"):
-                try:
-                    t.derive()
-                    lines += causes.lines_of(t) if name in ("numeric", "swept") else []
-                except Exception:  # the report does not fail with the function
-                    t = None
-        lines += failure.lines + [line for line in where if line not in failure.lines]
-        lines.append(("reproduce", self._reproduction(point, gs, failure)))
-        result.lines = lines
-
-    def _trial(self, point: Point) -> Trial | None:
-        try:
-            return Trial(self.system, point, self.settings)
-        except Refused:
-            return None
-
-    def _shrunk(self, point: Point, failure: Failure) -> tuple[Point, Failure]:
-        name = failure.property
-
-        def fails(candidate: Point) -> Failure | None:
-            try:
-                found = self.examine(
-                    candidate, names=None if name == "raises" else (name if name in PROPERTIES else "numeric",)
-                )
-            except (Refused, ArgumentError):
-                return None
-            if found is not None and found.property == name:
-                t = self._trial(candidate)
-                if candidate.gs is None and t is not None:
-                    candidate.gs = [g.copy() for g in t.gs]
-                return found
-            return None
-
-        slow = 0.4 if self.system.framework in ("numpy", "tapegrad", "torch", "autograd") else 3.0
-        shrinker = Shrinker(fails, self.binding.words, self.settings.domains, seconds=slow)
-        return shrinker.shrink(point, failure)
-
-    def _reproduction(self, point: Point, gs: Sequence[Any], failure: Failure) -> str:
-        keys = self.binding.keys
-        arguments = self.binding.arguments(list(point.xs))
-        rest = ""
-        if isinstance(getattr(self.system, "vjp", None), type(lambda: 0)) and self.system.framework == "numpy":
-            rest += ", vjp=..." if self.system.vjp.__name__ == "<lambda>" else f", vjp={self.system.vjp.__name__}"  # type: ignore[attr-defined]
-        elif getattr(self.system, "vjp", None) is not None:
-            rest += ", vjp=..."
-        rest += f', only="{failure.property}", seed={self.seed:#x}'
-        return reproduction(self.name, point, keys, arguments, gs, rest)
 
 
 def _unwrapped(

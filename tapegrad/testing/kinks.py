@@ -38,18 +38,19 @@ def bends(t: Trial, error: float) -> bool:
 
 
 def jumps(t: Trial) -> bool:
-    """Whether f itself jumps here: a difference that does not fall with the step."""
+    """Whether f itself jumps here, or has a pole as log does at zero: a difference that does not fall with the step."""
     with np.errstate(all="ignore"):
         u = t.direction()
         sizes = []
         for h in (1e-3, 1e-6, 1e-9):
             above = t.moved([x + h * v for x, v in zip(t.active, u, strict=True)])
             below = t.moved([x - h * v for x, v in zip(t.active, u, strict=True)])
-            if [y.shape for y in above] != [y.shape for y in below]:
+            if not [y.shape for y in above] == [y.shape for y in below] == [y.shape for y in t.ys_before]:
                 return True
-            sizes.append(
-                max((float(np.abs(a - b).max()) for a, b in zip(above, below, strict=True) if a.size), default=0.0)
-            )
+            apart = [
+                np.abs(y - z).max(initial=0.0) for ys in (above, below) for y, z in zip(ys, t.ys_before, strict=True)
+            ]
+            sizes.append(float(max(apart, default=0.0)))
     return (
         sizes[2] > 0 and sizes[2] > 0.3 * sizes[1] and sizes[1] > 0.1 * sizes[0] and sizes[2] > 1e-9 * t.settings.usual
     )

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, final
 
 from tapegrad.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @final
@@ -18,16 +22,31 @@ class Profile:
     inputs: int
     swept: int
     order: int
+    #: property -> on how many inputs it is looked at; those that are not here, on all of them.
+    most: Mapping[str, int]
     fixed_seed: bool = False
 
+
+_CHEAP = ("constants", "subsets", "accumulate", "broadcast", "rows", "permuted", "batch")
+#: Of these an input costs as much as a whole check: a compilation, a thousand calls, a third order.
+_DEAR = ("third", "compiled", "kernels", "threads", "growth")
+
+
+def _most(cheap: int, dear: Mapping[str, int] | None = None) -> Mapping[str, int]:
+    return MappingProxyType({**dict.fromkeys(_CHEAP, cheap), **dict.fromkeys(_DEAR, 0), **(dear or {})})
+
+
+_THOROUGH = {"third": 20, "compiled": 3, "kernels": 20, "threads": 2, "growth": 1}
+#: On how many inputs a property is looked at that is asked for by its name, at least.
+ASKED = {**dict.fromkeys((*_CHEAP, *_DEAR), 4), "threads": 2, "growth": 1}
 
 PROFILES = {
     p.name: p
     for p in (
-        Profile("fast", 12, 5_000, 2),
-        Profile("default", 40, 20_000, 2),
-        Profile("ci", 40, 20_000, 2, fixed_seed=True),
-        Profile("thorough", 400, 200_000, 3),
+        Profile("fast", 12, 5_000, 2, _most(2)),
+        Profile("default", 40, 20_000, 2, _most(4)),
+        Profile("ci", 40, 20_000, 2, _most(4), fixed_seed=True),
+        Profile("thorough", 400, 200_000, 3, _most(40, _THOROUGH)),
     )
 }
 

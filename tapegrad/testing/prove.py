@@ -65,22 +65,27 @@ def _failure(session: Session) -> str | None:
     session.result = Result(session.name, session.profile.name, session.seed)
     session.rng = np.random.Generator(np.random.PCG64(session.seed))
     session.source.rng = session.rng
+    session.limits()
     before = session.settings
     session.settings = Settings(
         before.domains,
         before.names,
         nondeterministic=before.nondeterministic,
         kinks=before.kinks,
+        dtypes=before.dtypes,
         order=before.order,
         hermitian=list(before.hermitian),
     )
+    noted = session.settings.noted
     try:
         found = session.first_failure()
     except Exception:  # also where the property that would have told it is not asked for
         return "raises"
     finally:
         session.settings = before
-    return None if found is None else found[1].property
+    if found is None:
+        return "a note" if noted else None
+    return found[1].property
 
 
 def _elsewhere(session: Session) -> list[Point]:

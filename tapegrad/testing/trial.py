@@ -26,14 +26,18 @@ class Settings:
     """What holds for all trials of a check: domains by leaf, how far two calls may differ, whether kinks fail."""
 
     __slots__ = (
+        "_forms",
+        "absent",
         "compared",
         "directions",
         "domains",
+        "dtypes",
         "gain",
         "hermitian",
         "kinks",
         "names",
         "nondeterministic",
+        "noted",
         "order",
         "shrinking",
         "usual",
@@ -47,6 +51,7 @@ class Settings:
         *,
         nondeterministic: float = 0.0,
         kinks: str = "fail",
+        dtypes: str = "fail",
         order: int = 2,
         hermitian: Sequence[int] = (),
         directions: Callable[[Any], Any] | None = None,
@@ -55,7 +60,13 @@ class Settings:
         self.names = list(names)
         self.nondeterministic = nondeterministic
         self.kinks = kinks
+        self.dtypes = dtypes
         self.order = order
+        #: Gradients of a wider dtype that would be failures, if dtypes were.
+        self.noted: list[str] = []
+        #: Properties that the function has turned out not to be of a kind for; other forms of it.
+        self.absent: set[str] = set()
+        self._forms: dict[str, System | None] = {}
         self.hermitian = frozenset(hermitian)
         #: How far an array may be moved, where more is known of it than its domain.
         self.directions = directions
@@ -69,6 +80,12 @@ class Settings:
         #: The largest gradient seen so far, for a cotangent of 1, at most 1.
         self.gain = 0.0
 
+    def form(self, name: str, make: Callable[[], System | None]) -> System | None:
+        """Another form of the function, made once."""
+        if name not in self._forms:
+            self._forms[name] = make()
+        return self._forms[name]
+
 
 @final
 class Trial:
@@ -80,6 +97,8 @@ class Trial:
     __slots__ = (
         "_pull",
         "active",
+        "empty",
+        "finite",
         "given",
         "grads",
         "gs",
@@ -120,6 +139,10 @@ class Trial:
         given = point.gs
         fits = given is not None and [g.shape for g in given] == [y.shape for y in self.ys]
         self.gs = [g.copy() for g in given] if given is not None and fits else self._cotangents()
+        #: Whether there is nothing to differentiate, or no output.
+        self.empty = not any(x.size for x in self.active) or not any(y.size for y in self.ys)
+        #: Whether all gradients are finite.
+        self.finite = True
         self.raw: list[Any] = []
         self.grads: list[Any] = []
 
@@ -147,6 +170,7 @@ class Trial:
         self.given = [g.copy() for g in self.gs]
         self.raw = self.pull(self.given)
         self.grads = [np.zeros_like(x) if c is None else c for c, x in zip(self.raw, self.active, strict=True)]
+        self.finite = all(bool(np.isfinite(c).all()) for c in self.grads)
         if self.settings.gain < 1.0:
             size = max((float(np.abs(c).max(initial=0.0)) for c in self.grads), default=0.0)
             gain = size / (max((float(np.abs(g).max(initial=0.0)) for g in self.gs), default=0.0) or 1.0)
@@ -194,15 +218,10 @@ class Trial:
             made.append(_one_hot(u, int(self.rng.integers(u.size))) if one_hot and u.size else u)
         return made
 
-    @property
-    def empty(self) -> bool:
-        """Whether there is nothing to differentiate, or no output."""
-        return not any(x.size for x in self.active) or not any(y.size for y in self.ys)
-
 
 def noise(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> Any:
     """Numbers whose sizes lie between 0.2 and 1, of either sign, or with any phase."""
-    x = rng.uniform(-0.8, 0.8, shape)
+    x = 1.6 * rng.random(shape) - 0.8
     x = x + np.copysign(0.2, x)
     if dtype.kind == "c":
         x = x * np.exp(2j * np.pi * rng.random(shape))

@@ -13,6 +13,7 @@ from tapegrad.testing.trial import filled, fresh
 
 if TYPE_CHECKING:
     from tapegrad.testing.outcome import Outcome
+    from tapegrad.testing.systems.base import System
     from tapegrad.testing.trial import Trial
 
 _TRIES = 3
@@ -21,7 +22,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 def numeric(t: Trial) -> Outcome:
     """<g, f(x + hu) - f(x - hu)> / 2h is <vjp(g), u>, for a random u."""
-    if t.empty or not _all_finite(t.grads):
+    if t.empty or not t.finite:
         return SILENT
     verdict = None
     for attempt in range(_TRIES):
@@ -59,6 +60,8 @@ def _at_kink(t: Trial, verdict: Verdict) -> Outcome:
             t.settings.warned.append(outside)
             return SILENT
         return Failure("kink", f"at a kink, the gradient is none of those nearby: {outside}", [("at a kink", outside)])
+    if kinks.jumps(t):
+        return SILENT
     relation = f"{verdict.claimed + verdict.error:.10g} +- {verdict.bound:.0e}"
     return Failure(
         "numeric",
@@ -73,6 +76,8 @@ def _all_finite(xs: list[Any]) -> bool:
 
 def finite(t: Trial) -> Outcome:
     """No NaN or infinity in the gradient where the function and its neighbourhood are finite."""
+    if t.finite:
+        return HOLDS
     for k, (c, x) in enumerate(zip(t.grads, t.active, strict=True)):
         bad = ~np.isfinite(c)
         if not bad.any() or c.shape != x.shape:
@@ -109,14 +114,19 @@ def _steep_or_at_an_edge(t: Trial, k: int, where: tuple[int, ...]) -> bool:
 
 def linear(t: Trial) -> Outcome:
     """vjp(2 g + 1024 h) = 2 vjp(g) + 1024 vjp(h), and vjp(0) is exactly 0."""
-    if t.empty or not _all_finite(t.grads):
+    if t.empty or not t.finite:
         return SILENT
-    zero = t.pulled([np.zeros_like(g) for g in t.gs])
+    pull = t.system.run(fresh(t.kept))[1]
+
+    def pulled(gs: list[Any]) -> list[Any]:
+        return filled(pull([g.copy() for g in gs]), t.active)
+
+    zero = pulled([np.zeros_like(g) for g in t.gs])
     if any((c != 0).any() for c in zero):
         return Failure("linear", f"the vjp of a zero cotangent is {_some(zero)}")
     h = [t.noise(g) for g in t.gs]
     both = [np.asarray(2 * a + 1024 * b, a.dtype) for a, b in zip(t.gs, h, strict=True)]
-    found, part = t.pulled(both), t.pulled(h)
+    found, part = pulled(both), pulled(h)
     if [c.shape for c in found] != [c.shape for c in t.grads]:
         return Failure("linear", "the shape of the gradient depends on the cotangent")
     worst, scale = 0.0, 0.0
@@ -128,7 +138,7 @@ def linear(t: Trial) -> Outcome:
     coarser = eps_of(t) / _EPS  # than double precision
     if worst <= coarser * (1e-9 * scale + rounding):
         return HOLDS
-    nudged = t.pulled([g * (1 + 1e-12 * t.noise(g)) for g in both])
+    nudged = pulled([g * (1 + 1e-12 * t.noise(g)) for g in both])
     shaken = max((float(np.abs(a - b).max()) for a, b in zip(nudged, found, strict=True) if a.size), default=0.0)
     if worst <= 10 * shaken:  # rounding inside is as large
         return HOLDS if t.point.tame else UNDECIDED
@@ -149,7 +159,7 @@ def _some(xs: list[Any]) -> str:
 
 def forward(t: Trial) -> Outcome:
     """<g, J u> = <J* g, u>."""
-    if not t.system.has_jvp or t.empty or t.kinked or not _all_finite(t.grads):
+    if not t.system.has_jvp or t.empty or t.kinked or not t.finite:
         return SILENT
     u = [np.asarray(v, x.dtype) for v, x in zip(t.direction(), t.active, strict=True)]
     tangents = t.system.jvp(fresh(t.kept), [v.copy() for v in u])
@@ -172,25 +182,42 @@ def forward(t: Trial) -> Outcome:
 
 def second(t: Trial) -> Outcome:
     """The vjp is a function of inputs and cotangent, and its own vjp is its derivative."""
-    if t.settings.order < 2 or t.empty or t.kinked or not _all_finite(t.grads) or not t.point.tame:
+    if t.settings.order < 2 or t.empty or t.kinked or not t.finite or not t.point.tame:
         return SILENT
     system = t.system.second(t.kept, t.gs)
     if system is None:
         return SILENT
+    return _of_vjp(t, system, [*t.kept, *t.gs], "second")
+
+
+def third(t: Trial) -> Outcome:
+    """The vjp of the vjp has its own, too."""
+    if t.settings.order < 3 or t.empty or t.kinked or not t.finite or t.point.label != "usual":
+        return SILENT
+    first = t.system.second(t.kept, t.gs)
+    if first is None:
+        return SILENT
     leaves = [*t.kept, *t.gs]
+    hs = [t.noise(c) for c in first.value(fresh(leaves))]
+    system = first.second(leaves, hs)
+    return SILENT if system is None else _of_vjp(t, system, [*leaves, *hs], "third")
+
+
+def _of_vjp(t: Trial, system: System, leaves: list[Any], order: str) -> Outcome:
+    """Whether the derivative of a vjp, a function of inputs and cotangents, is right."""
     cs, pull = system.run(fresh(leaves))
     hs = [t.noise(c) for c in cs]
     active = [leaves[i] for i in system.active]
     claimed = filled(pull([h.copy() for h in hs]), active)
     if [c.shape for c in claimed] != [x.shape for x in active]:
-        return Failure("second", "a gradient of the vjp has another shape than what it is for")
+        return Failure(order, "a gradient of the vjp has another shape than what it is for")
     if not _all_finite(claimed):
         return (
             SILENT
             if not _all_finite(cs)
             else UNDECIDED
             if not smooth(t)
-            else Failure("second", "the second derivative is not finite")
+            else Failure(order, f"the {order} derivative is not finite")
         )
 
     def value(moved: Any) -> list[Any]:
@@ -198,7 +225,7 @@ def second(t: Trial) -> Outcome:
 
     verdict = None
     for _ in range(_TRIES):
-        u = [*t.direction(), *(0.1 * t.noise(g) for g in t.gs)]
+        u = [*t.direction(), *(0.1 * t.noise(g) for g in leaves[len(t.kept) :])]
         verdict = compare(value, active, u, hs, claimed, gain=t.settings.gain, finite=True)
         if verdict.state == OK:
             return HOLDS
@@ -208,7 +235,8 @@ def second(t: Trial) -> Outcome:
             shown = (
                 f"claimed {verdict.claimed:.10g}, numeric {verdict.claimed + verdict.error:.10g} +- {verdict.bound:.0e}"
             )
-            return Failure("second", "the derivative of the vjp is wrong", [("along u", shown)])
+            what = "the vjp" if order == "second" else "the vjp of the vjp"
+            return Failure(order, f"the derivative of {what} is wrong", [("along u", shown)])
     return UNDECIDED if smooth(t) else SILENT
 
 

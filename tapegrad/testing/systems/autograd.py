@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from tapegrad.testing.systems.base import EVERYTHING, System, outputs
+from tapegrad.testing.systems.base import EVERYTHING, System, added_in_place, outputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,6 +35,7 @@ class Autograd(System):
 
     framework = "autograd"
     shows = EVERYTHING
+    selects = True
 
     def __init__(
         self, name: str, call: Call, active: Sequence[int], sources: Sequence[Any], *, single: bool = True
@@ -69,6 +70,9 @@ class Autograd(System):
             return [np.conj(np.asarray(c)) for c in back(full)]
 
         return [y for y in made if y.dtype.kind in "fc"], pull
+
+    def accumulated(self, xs: Arrays, gs: Arrays) -> tuple[list[Any], list[Any]]:
+        return added_in_place(self, xs, gs)
 
     def second(self, xs: Arrays, gs: Arrays) -> System | None:
         from autograd.core import make_vjp

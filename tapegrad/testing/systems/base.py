@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,10 @@ class System(ABC):
     has_jvp = False
     #: Whether each new shape costs a compilation: then few are drawn.
     compiles = False
+    #: Whether it can be told which leaves are differentiated, so that the others' gradients are not computed.
+    selects = False
+    #: Whether pullbacks can be mapped over a batch.
+    batches = False
 
     def __init__(
         self, name: str, call: Callable[[list[Any]], Any], active: Sequence[int], sources: Sequence[Any]
@@ -59,6 +64,33 @@ class System(ABC):
     def second(self, xs: Arrays, gs: Arrays) -> System | None:
         """The pullback as a function of the leaves and the cotangents; None where it cannot be differentiated."""
         return None
+
+    # -- other ways to the same: None where there is none --------------------------------------------------
+    def narrowed(self, active: Sequence[int]) -> System:
+        """The same function with other leaves differentiated, where it `selects`."""
+        made = copy.copy(self)
+        made.active = tuple(active)
+        return made
+
+    def batched(self, xs: Arrays, moved: Arrays, gs: Arrays) -> tuple[list[Any], list[Any]]:
+        """The values and the gradients for active leaves and cotangents that are stacked, of one batch, where it `batches`."""
+        raise NotImplementedError
+
+    def compiled(self) -> System | None:
+        """The same function, compiled."""
+        return None
+
+    def on_other_kernels(self) -> System | None:
+        """The same function on other kernels."""
+        return None
+
+    def accumulated(self, xs: Arrays, gs: Arrays) -> tuple[list[Any], list[Any]] | None:
+        """The gradients of two backward passes, added up as the framework does it; and those of a third one."""
+        return None
+
+    def for_constants(self, xs: Arrays, gs: Arrays) -> list[tuple[int, Any]]:
+        """What the pullback gives for leaves that are not differentiated."""
+        return []
 
     def replaced(self, xs: Arrays, moved: Arrays) -> list[Any]:
         """The leaves with others in the place of the active ones."""
@@ -86,3 +118,18 @@ def is_float(x: Any) -> bool:
 def as_array(x: Any) -> Any:
     """A NumPy array of a leaf that is one, or a number."""
     return x if type(x) is np.ndarray else np.asarray(x)
+
+
+def added_in_place(system: System, xs: Arrays, gs: Arrays) -> tuple[list[Any], list[Any]]:
+    """`accumulated` for gradients that are NumPy arrays, and the caller's."""
+    _, pull = system.run(xs)
+    total = pull([g.copy() for g in gs])
+    for k, c in enumerate(pull([g.copy() for g in gs])):
+        if c is None or total[k] is None:
+            continue
+        if total[k].flags.writeable and total[k].shape == c.shape and total[k].dtype == c.dtype:
+            np.add(total[k], c, out=total[k])
+        else:
+            total[k] = total[k] + c
+    kept = [None if c is None else c.copy() for c in total]
+    return kept, pull([g.copy() for g in gs])

@@ -29,6 +29,8 @@ class Jax(System):
     framework = "jax"
     shows = frozenset(["saved", "integers"])
     compiles = True
+    selects = True
+    batches = True
 
     def __init__(
         self, name: str, call: Call, active: Sequence[int], sources: Sequence[Any], *, single: bool = True
@@ -83,6 +85,34 @@ class Jax(System):
         with jax.enable_x64(True):
             _, tangents = jax.jvp(self._of_active(xs), tuple(self._given(xs)), tuple(map(jax.numpy.asarray, ts)))
             return [np.array(t) for t in tangents]
+
+    def batched(self, xs: Arrays, moved: Arrays, gs: Arrays) -> tuple[list[Any], list[Any]]:
+        import jax
+
+        def one(active: Any, cotangents: Any) -> Any:
+            ys, back = jax.vjp(self._of_active(xs), *active)
+            return ys, back(cotangents)
+
+        with jax.enable_x64(True):
+            given = tuple(map(jax.numpy.asarray, moved)), tuple(jax.numpy.asarray(np.conj(g)) for g in gs)
+            ys, found = jax.vmap(one)(*given)
+            return [np.array(y) for y in ys], [np.conj(np.array(c)) for c in found]
+
+    def compiled(self) -> System:
+        import jax
+
+        def call(leaves: list[Any]) -> Any:
+            arrays = [i for i, x in enumerate(leaves) if hasattr(x, "shape")]
+
+            def f(*given: Any) -> Any:
+                full = list(leaves)
+                for i, x in zip(arrays, given, strict=True):
+                    full[i] = x
+                return self.call(full)
+
+            return jax.jit(f)(*(leaves[i] for i in arrays))
+
+        return Jax(self.name, call, self.active, (), single=self.single)
 
     def second(self, xs: Arrays, gs: Arrays) -> System | None:
         import jax

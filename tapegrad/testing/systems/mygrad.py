@@ -29,6 +29,7 @@ class MyGrad(System):
     framework = "mygrad"
     # Arrays of a graph are locked, and gradients are brought to the argument's shape and dtype.
     shows = frozenset(["strides", "negative strides", "integers"])
+    selects = True
 
     def __init__(
         self, name: str, call: Call, active: Sequence[int], sources: Sequence[Any], *, single: bool = True
@@ -39,7 +40,12 @@ class MyGrad(System):
     def _ran(self, xs: Arrays) -> tuple[list[Any], list[Any]]:
         mygrad: Any = import_module("mygrad")  # it has types, and does not export these names
 
-        leaves = [mygrad.tensor(x, copy=False) if isinstance(x, np.ndarray) and x.dtype.kind in "fc" else x for x in xs]
+        leaves = [
+            mygrad.tensor(x, copy=False, constant=i not in self.active)
+            if isinstance(x, np.ndarray) and x.dtype.kind in "fc"
+            else x
+            for i, x in enumerate(xs)
+        ]
         ys = outputs(self.call(leaves), self.name)
         return [leaves[i] for i in self.active], [y for y in ys if y.dtype.kind in "fc"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tapegrad.errors import ArgumentError
-from tapegrad.testing.systems.base import System, as_array, is_float, outputs
+from tapegrad.testing.systems.base import System, added_in_place, as_array, is_float, outputs
 from tapegrad.tree import flatten
 
 if TYPE_CHECKING:
@@ -100,6 +100,19 @@ class Plain(System):
                 f"floating arguments, or for each of the {leaves} arguments (None for one that has none)"
             )
         return [c if c is None or type(c) is np.ndarray else np.asarray(c) for c in chosen]
+
+    def accumulated(self, xs: Arrays, gs: Arrays) -> tuple[list[Any], list[Any]]:
+        return added_in_place(self, xs, gs)
+
+    def for_constants(self, xs: Arrays, gs: Arrays) -> list[tuple[int, Any]]:
+        others = [i for i, x in enumerate(xs) if i not in self.active and isinstance(x, np.ndarray)]
+        if not others or self.vjp is None or len(gs) != 1:
+            return []
+        y = self.call(list(xs))
+        extra = (y,) if self._takes_output(xs) else ()
+        found = self.vjp(gs[0], *extra, *self.arguments(list(xs)))
+        parts = flatten(found)[0] if isinstance(found, tuple | list | dict) else [found]
+        return [(i, parts[i]) for i in others] if len(parts) == len(xs) else []
 
     def jvp(self, xs: Arrays, ts: Arrays) -> list[Any]:
         assert self.push is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -13,6 +14,7 @@ from tapegrad.registry.op import Op
 from tapegrad.tape import GradientTape
 from tapegrad.testing.systems.base import EVERYTHING, System, outputs
 from tapegrad.testing.trial import filled
+from tapegrad.transforms.batch import vmap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,6 +52,7 @@ class Taped(System):
     framework = "tapegrad"
     shows = EVERYTHING
     has_jvp = True
+    selects = True
     wrap: Callable[[Any], Any] = staticmethod(asarray)
 
     def __init__(
@@ -57,6 +60,10 @@ class Taped(System):
     ) -> None:
         super().__init__(name, call, active, sources)
         self.single = single
+
+    @property
+    def batches(self) -> bool:  # type: ignore[override]
+        return self.wrap is asarray  # the styles have maps of their own
 
     def _wrapped(self, xs: Arrays) -> list[Any]:
         wrap = self.wrap
@@ -89,6 +96,46 @@ class Taped(System):
         return filled(
             [None if t is None else np.asarray(t.array) for t in acc.jvp(ys)], [np.asarray(y.array) for y in ys]
         )
+
+    def batched(self, xs: Arrays, moved: Arrays, gs: Arrays) -> tuple[list[Any], list[Any]]:
+        def one(active: Any, cotangents: Any) -> Any:
+            tensors = self._wrapped(xs)
+            for i, x in zip(self.active, active, strict=True):
+                tensors[i] = x
+            with GradientTape() as tape:
+                tape.watch(list(active))
+                ys = self._outputs(tensors)
+            found = tape.gradient(ys, list(active), output_gradients=list(cotangents), unconnected_gradients="zero")
+            return tuple(ys), tuple(found)
+
+        values, found = vmap(one)(tuple(map(asarray, moved)), tuple(map(asarray, gs)))
+        return [np.asarray(y.array) for y in values], [np.asarray(c.array) for c in found]
+
+    def compiled(self) -> System | None:
+        if find_spec("tensorflow") is None or self.wrap is not asarray:
+            return None
+        from tapegrad.compiled.function import function
+
+        compiled = function(lambda *leaves: self.call(list(leaves)))
+        return Taped(self.name, lambda leaves: compiled(*leaves), self.active, (), single=self.single)
+
+    def on_other_kernels(self) -> System | None:
+        if find_spec("tensorflow") is None or self.wrap is not asarray:
+            return None
+        made = Taped(self.name, self.call, self.active, (), single=self.single)
+        made.wrap = lambda x: asarray(x, backend="tensorflow")
+        return made
+
+    def accumulated(self, xs: Arrays, gs: Arrays) -> tuple[list[Any], list[Any]]:
+        tensors = self._wrapped(xs)
+        sources = [tensors[i] for i in self.active]
+        with GradientTape(persistent=True) as tape:
+            tape.watch(sources)
+            ys = self._outputs(tensors)
+        given = list(map(asarray, gs))
+        total = tape.gradient([*ys, *ys], sources, output_gradients=[*given, *given])
+        after = tape.gradient(ys, sources, output_gradients=given)
+        return [[None if c is None else np.asarray(c.array) for c in cs] for cs in (total, after)]  # type: ignore[return-value]
 
     def second(self, xs: Arrays, gs: Arrays) -> System:
         n = len(xs)

@@ -78,6 +78,7 @@ class TensorFlow(System):
     # Tensors are immutable and always in C order, a gradient of another dtype is refused by the tape.
     shows = frozenset(["saved", "integers", "shapes"])
     has_jvp = True
+    selects = True
 
     def __init__(
         self, name: str, call: Call, active: Sequence[int], sources: Sequence[Any], *, single: bool = True
@@ -120,6 +121,25 @@ class TensorFlow(System):
         with tf.autodiff.ForwardAccumulator([tensors[i] for i in self.active], [tf.constant(t) for t in ts]) as acc:
             ys = self._outputs(tensors)
         return filled([None if t is None else np.array(t) for t in acc.jvp(ys)], [np.array(y) for y in ys])
+
+    def compiled(self) -> System:
+        import tensorflow as tf
+
+        compiled = tf.function(lambda *leaves: self.call(list(leaves)))
+        return TensorFlow(self.name, lambda leaves: compiled(*leaves), self.active, (), single=self.single)
+
+    def accumulated(self, xs: Arrays, gs: Arrays) -> tuple[list[Any], list[Any]]:
+        import tensorflow as tf
+
+        tensors = self._tensors(xs)
+        sources = [tensors[i] for i in self.active]
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(sources)
+            ys = self._outputs(tensors)
+        given = [tf.constant(g) for g in gs]
+        found = [tape.gradient(ys * n, sources, output_gradients=given * n) for n in (2, 1)]
+        total, after = ([None if c is None else np.array(tf.convert_to_tensor(c)) for c in cs] for cs in found)
+        return total, after
 
     def second(self, xs: Arrays, gs: Arrays) -> System:
         import tensorflow as tf

@@ -59,6 +59,8 @@ class Torch(System):
 
     framework = "torch"
     shows = _SHOWS
+    selects = True
+    batches = True
 
     def __init__(
         self, name: str, call: Call, active: Sequence[int], sources: Sequence[Any], *, single: bool = True
@@ -101,6 +103,41 @@ class Torch(System):
             return [None if c is None else _array(c) for c in found]
 
         return [_array(y) for y in ys], pull
+
+    def batched(self, xs: Arrays, moved: Arrays, gs: Arrays) -> tuple[list[Any], list[Any]]:
+        import torch
+
+        tensors = self._tensors(xs, watched=False)
+
+        def one(active: Any, cotangents: Any) -> Any:
+            def f(*given: Any) -> Any:
+                full = list(tensors)
+                for i, x in zip(self.active, given, strict=True):
+                    full[i] = x
+                return tuple(self._outputs(full))
+
+            made: Any = torch.func.vjp(f, *active)
+            ys, back = made
+            return ys, back(cotangents)
+
+        stacked = [tuple(torch.from_numpy(_positive(x)) for x in part) for part in (moved, gs)]
+        ys, found = torch.func.vmap(one)(*stacked)
+        return [_array(y) for y in ys], [_array(c) for c in found]
+
+    def accumulated(self, xs: Arrays, gs: Arrays) -> tuple[list[Any], list[Any]] | None:
+        import torch
+
+        tensors = self._tensors(xs, watched=True)
+        sources = [tensors[i] for i in self.active]
+        ys = self._outputs(tensors)
+        if not all(y.requires_grad for y in ys):
+            return None
+        given = [torch.from_numpy(_positive(g)) for g in gs]
+        for _ in range(2):
+            torch.autograd.backward(ys, given, retain_graph=True)
+        total = [None if x.grad is None else _array(x.grad).copy() for x in sources]
+        after = torch.autograd.grad(ys, sources, given, allow_unused=True)
+        return total, [None if c is None else _array(c) for c in after]
 
     def second(self, xs: Arrays, gs: Arrays) -> System | None:
         import torch
