@@ -130,7 +130,10 @@ def __getattr__(name: str) -> _Any:
         found = getattr(_importlib.import_module("tapegrad.transforms"), name)
         globals()[name] = found
         return found
-    raise AttributeError(f"module 'tapegrad' has no attribute {name!r}", name=name, obj=_sys.modules[__name__])
+    from tapegrad.elsewhere import instead
+
+    hint = instead(name, __all__)
+    raise AttributeError(f"module 'tapegrad' has no attribute {name!r}{hint}", name=name, obj=_sys.modules[__name__])
 
 
 def __dir__() -> list[str]:

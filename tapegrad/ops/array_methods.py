@@ -10,8 +10,8 @@ from tapegrad.registry.space import F
 
 
 def _over_axes(name: str) -> Callable[..., Tensor]:
-    def method(self: Tensor, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Tensor:
-        found: Tensor = getattr(F, name)(self, axis=axis, keepdims=keepdims)
+    def method(self: Tensor, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False, **words: Any) -> Tensor:
+        found: Tensor = getattr(F, name)(self, axis=axis, keepdims=keepdims, **words)
         return found
 
     return _named(method, name)

@@ -94,7 +94,7 @@ def _filename(op: Op, source: str, style: Style | None) -> str:
 
 
 def _environment(op: Op, style: Style | None) -> dict[str, Any]:
-    from tapegrad.registry import batching, call, rules
+    from tapegrad.registry import batching, call, misfit, rules
 
     env: dict[str, Any] = {
         "OP": op,
@@ -120,6 +120,7 @@ def _environment(op: Op, style: Style | None) -> dict[str, Any]:
         "promote": call.promote,
         "owned": call.owned,
         "failed": call.failed,
+        "misfit": misfit.misfit,
         "over_batch": batching.over_batch,
         "is_half": call.is_half,
         "linked": linked,

@@ -6,14 +6,20 @@ have named (and so what is saved), whether a Python operator computes the op.
 
 from __future__ import annotations
 
+import re
+
 from tapegrad.core.recorder import TIDY_EVERY
 from tapegrad.registry import rules
+from tapegrad.registry.misfit import takes_guesses
 from tapegrad.registry.op import Op, Param
 
 
 def entry_source(op: Op, *, styled: bool = False) -> str:
     """The source of an op's public function; `styled`, of the one that gives a facade's subclass of Tensor."""
-    lines = [f"def {op.name}({parameters(op)}):"]
+    guesses = not styled and takes_guesses(op)
+    lines = [f"def {op.name}({with_rest(op) if guesses else parameters(op)}):"]
+    if guesses:
+        lines += ["    if EXTRA or WORDS:", f"        raise misfit(OP, EXTRA, WORDS, {shown(op)!r})"]
     if styled and op.kind == "composite":
         lines += ["    try:", f"        return adopt(OP.entry({_given(op)}{_keywords(op)}))"]
         return "\n".join([*lines, *_failing("()")]) + "\n"
@@ -92,6 +98,19 @@ def _fast_lane(op: Op, styled: bool) -> list[str]:
         "            n.q = q",
         *_finish("            "),
     ]
+
+
+def with_rest(op: Op) -> str:
+    """The parameters, and all that is given in excess: it has an error of its own."""
+    before, star, after = parameters(op).partition("*")
+    if star:
+        return f"{before}*EXTRA{after}, **WORDS"
+    return f"{before}, *EXTRA, **WORDS" if before else "*EXTRA, **WORDS"
+
+
+def shown(op: Op) -> str:
+    """The parameters as an error shows them, without defaults."""
+    return re.sub(r"=D_\w+|=None", "=...", parameters(op).replace(", /", ""))
 
 
 def parameters(op: Op) -> str:
