@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _SHAPE = calls.op("Shape")
-_ADD_N = calls.one("AddN")
+_ADD_N, _CONCAT = calls.one("AddN"), calls.op("ConcatV2")
 _SMALL, _MOST = 65536, 32
 _PACK = calls.op("Pack")
 _SLICE = calls.op("StridedSlice")
@@ -33,6 +33,9 @@ class TFArray:
     Nothing is ever written to; `x += y` gives a new array.
     """
 
+    #: What tells the engine that it may write `x += y`: nothing else sees it.
+    immutable = True
+    add_to = None
     __slots__ = ("__weakref__", "_count", "_shape", "_summands", "bare", "dtype")
     __array_ufunc__ = None  # an operator of NumPy's array leaves the work to this class
 
@@ -52,7 +55,7 @@ class TFArray:
         summands = self._summands
         if summands is None:
             raise AttributeError("'TFArray' object has no attribute 'bare' yet", name=name, obj=self)
-        found = self.bare = _ADD_N(summands[: self._count])
+        found = self.bare = _total(summands[: self._count], self._shape or ())
         self._summands = None
         return found
 
@@ -62,28 +65,37 @@ class TFArray:
         Cotangents of a small array that is used often come one by one: they are added by one op (measured for 8x8: a
         third of the time of a sweep).  Few are put off, and small ones alone, for they are held until then.
         """
-        s, d = self._shape, self.dtype
-        if s is None or s != other._shape or d is not other.dtype or not (d is F32 or d is F64):
+        d = self.dtype
+        if d is not other.dtype or not (d is F32 or d is F64):
+            return None
+        s = self._known_shape()
+        if s is None or s != other._known_shape():
             return None
         summands = self._summands
-        count = 1
         if summands is None:
-            if math.prod(s) > _SMALL or calls.MANY:
+            if not may_wait(s):
                 return None
             summands = [self.bare]
         else:
             count = self._count
             if count >= _MOST:
-                summands, count = [self.bare], 1
+                summands = [self.bare]
             elif count < len(summands):  # another array has added to this one already
                 summands = summands[:count]
-        summands.append(other.bare)
+        if other._summands is None:
+            summands.append(other.bare)
+        else:
+            summands.extend(other._summands[: other._count])
         y = TFArray()
         y._summands = summands
-        y._count = count + 1
+        y._count = len(summands)
         y.dtype = d
         y._shape = s
         return y
+
+    def _known_shape(self) -> tuple[Any, ...] | None:
+        """The shape, unless a graph would have to be asked."""
+        return self._shape if self._shape is not None or type(self.bare) is not EAGER else self.shape
 
     @property
     def shape(self) -> tuple[Any, ...]:
@@ -180,6 +192,49 @@ class TFArray:
         return _restored, (np.array(np.asarray(self)),)
 
     __hash__ = object.__hash__
+
+
+def may_wait(shape: tuple[Any, ...]) -> bool:
+    """Whether a sum of arrays of this shape may be put off."""
+    return not calls.MANY and math.prod(shape) <= _SMALL
+
+
+@final
+class Piece:
+    """What lies between two places along one axis of a sum that has been put off, where all else is zero."""
+
+    __slots__ = ("axis", "bare", "otherwise", "start", "stop")
+
+    def __init__(self, axis: int, start: int, stop: int, bare: Any, otherwise: Callable[[], Any]) -> None:
+        self.axis = axis
+        self.start = start
+        self.stop = stop
+        self.bare = bare
+        self.otherwise = otherwise  # the whole array, with zeros
+
+    def alone(self, dtype: np.dtype[Any], shape: tuple[Any, ...]) -> TFArray:
+        """An array of which only this piece is known yet."""
+        y = TFArray()
+        y._summands = [self]
+        y._count = 1
+        y.dtype = dtype
+        y._shape = shape
+        return y
+
+
+def _total(summands: list[Any], shape: tuple[Any, ...]) -> Any:
+    """The sum of tensors and pieces; pieces that lie side by side and leave no gap are put together."""
+    pieces = sorted((p for p in summands if type(p) is Piece), key=lambda p: p.start)
+    if pieces:
+        summands = [t for t in summands if type(t) is not Piece]
+        axis = pieces[0].axis
+        ends = [0, *(p.stop for p in pieces)]
+        fit = all(p.axis == axis and p.start == end for p, end in zip(pieces, ends, strict=False))
+        if fit and ends[-1] == shape[axis] and len(pieces) > 1:
+            summands.append(_CONCAT([p.bare for p in pieces], calls.number(axis)))
+        else:
+            summands.extend(p.otherwise() for p in pieces)
+    return summands[0] if len(summands) == 1 else _ADD_N(summands)
 
 
 def made(bare: Any, dtype: np.dtype[Any], shape: tuple[Any, ...] | None = None) -> TFArray:

@@ -9,11 +9,22 @@ import numpy as np
 
 from tapegrad.kernels import tensorflow_calls as calls
 from tapegrad.kernels.numpy_scatter import Rows
-from tapegrad.kernels.tensorflow_array import Size, TFArray, asarray, common, converted, made, shape_tensor
+from tapegrad.kernels.tensorflow_array import (
+    Piece,
+    Size,
+    TFArray,
+    asarray,
+    common,
+    converted,
+    made,
+    may_wait,
+    shape_tensor,
+)
 from tapegrad.kernels.tensorflow_basics import equal, greater_equal, where
-from tapegrad.kernels.tensorflow_calls import BOOL, INT64, cast
+from tapegrad.kernels.tensorflow_calls import BOOL, F32, F64, INT64, cast
 from tapegrad.kernels.tensorflow_elementwise import maximum
 from tapegrad.kernels.tensorflow_index import (
+    basic,
     basic_of,
     from_start,
     getitem,
@@ -33,9 +44,15 @@ def put_add(g: Any, index: Any, shape: Any) -> Any:
     """Zeros of this shape, with `g` added at the index."""
     g, shape = asarray(g), tuple(shape)
     if is_basic(index):
-        found = basic_of(parts_of(index, shape), shape)
-        begin, end, strides = found.bounds
-        return made(_SLICE_GRAD(shape_tensor(shape), begin, end, strides, g.bare, **found.masks), g.dtype, shape)
+        bounds, masks, along = basic(index, shape)
+
+        def whole() -> Any:
+            return _SLICE_GRAD(shape_tensor(shape), *bounds, g.bare, **masks)
+
+        d = g.dtype
+        if along is not None and (d is F32 or d is F64) and may_wait(shape):
+            return Piece(*along, g.bare, whole).alone(d, shape)
+        return made(whole(), d, shape)
     if _is_rows(index):
         return take_add(g, index[0] if type(index) is tuple else index, shape, 0)
     places = places_of(index, shape)

@@ -394,7 +394,10 @@ def settle(node: Node, c: Any) -> None:
     """Receive a cotangent that may be a scatter, which is added in place into a buffer of the engine's own."""
     add = getattr(c, "add_to", None)
     if add is None:
-        receive(node, c)
+        if node.grad is not None and getattr(c, "immutable", False):
+            node.grad += c  # a new array, which may be put off
+        else:
+            receive(node, c)
         return
     if type(c) is Rows and node.p is None and (node.grad is None or type(node.grad) is Rows):
         receive(node, c)  # a leaf, which passes nothing on
