@@ -223,7 +223,7 @@ def concat(arrays: Any, *, axis: int | None = 0) -> Any:
 
 
 def _both_known(a: Any, b: Any) -> bool:
-    return type(a) is not Size and type(b) is not Size
+    return Size not in (type(a), type(b))
 
 
 def stack(arrays: Any, *, axis: int = 0) -> Any:
