@@ -10,9 +10,9 @@ import numpy as np
 
 def made(raw: Any, *, requires_grad: bool = False) -> Any:
     """A tensor of a NumPy array, which it takes over."""
-    from tapegrad.torch._tensor import wrap
+    from tapegrad.torch._tensor import fresh
 
-    x = wrap(raw[()] if type(raw) is np.ndarray and raw.ndim == 0 else raw)
+    x = fresh(raw[()] if type(raw) is np.ndarray and raw.ndim == 0 else raw)
     if requires_grad:
         x.requires_grad_()
     return x

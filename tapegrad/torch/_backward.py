@@ -23,7 +23,7 @@ from tapegrad.torch._errors import SPENT, translated
 from tapegrad.torch._inplace import add_into
 from tapegrad.torch._recorder import IMPLICIT, OWNERS, is_leaf_node, own, switch
 from tapegrad.torch._sparse import Sparse, from_rows, joined
-from tapegrad.torch._tensor import STYLE, Tensor, auto_of, wrap
+from tapegrad.torch._tensor import STYLE, Tensor, auto_of, beside, wrap
 from tapegrad.torch._versions import check
 
 #: Held while a gradient is added to a leaf's: several threads may do so.
@@ -122,6 +122,7 @@ def _ones(y: Any, recorded: bool) -> Any:
 
 def _given(y: Any, g: Any, i: int, batch: Any, recorded: bool) -> Any:
     raw, node = g.read()
+    raw = beside(raw, y.array)
     shape = raw.shape if batch is None else raw.shape[1:]
     if shape != y.array.shape:
         from tapegrad.torch._size import Size

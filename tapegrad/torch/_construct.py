@@ -12,7 +12,7 @@ from tapegrad.core.tensor import Tensor as Core
 from tapegrad.torch._devices import check_device
 from tapegrad.torch._dtypes import DEFAULT, default_of, dtype, numpy_of
 from tapegrad.torch._recorder import ALONE, own
-from tapegrad.torch._tensor import Tensor, adopt, wrap
+from tapegrad.torch._tensor import Tensor, adopt, fresh, wrap
 
 _NUMBERS = frozenset([bool, int, float, complex])
 
@@ -47,7 +47,7 @@ def tensor(
             UserWarning,
             stacklevel=2,
         )
-    x = wrap(raw_from(data, None if dtype is None else numpy_of(dtype), copy=True))
+    x = fresh(raw_from(data, None if dtype is None else numpy_of(dtype), copy=True))
     return requiring(x) if requires_grad else x
 
 
@@ -68,7 +68,7 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Any:
         return adopt(data) if type(data) is Core else wrap(*data.read())
     if isinstance(data, np.ndarray) and (wanted is None or data.dtype == wanted):
         return from_numpy(data)
-    return wrap(raw_from(data, wanted, copy=False))
+    return fresh(raw_from(data, wanted, copy=False))
 
 
 def _cast(x: Any, wanted: Any) -> Any:

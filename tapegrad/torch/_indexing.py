@@ -10,10 +10,9 @@ from tapegrad.core.node import tick
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.ops.inplace import is_alone
 from tapegrad.torch import _inplace
-from tapegrad.torch._inplace import _OF_NUMPY
 from tapegrad.torch._recorder import is_enabled
 from tapegrad.torch._storage import wrote
-from tapegrad.torch._tensor import STYLE, wrap
+from tapegrad.torch._tensor import OF_NUMPY, STYLE, wrap
 from tapegrad.torch._views import note_put, putter, spoil, store_of, take, view_of
 
 
@@ -65,7 +64,7 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         _inplace.commit(part, _spread(v, part.array.shape), before)
         return
     first, rest = (None, index) if basic else _apart(x, index)
-    if first is None and type(v.array) in _OF_NUMPY and is_alone(x) and not _in_index(rest):
+    if first is None and type(v.array) in OF_NUMPY and is_alone(x) and not _in_index(rest):
         node = note_put(x, v, rest)
         _store(x, x.array, rest, v.array)
         _inplace.rewrite(x, node)

@@ -37,9 +37,9 @@ _BARRED: dict[int, Any] = {}
 
 
 def _bar(raw: Any) -> None:
-    if type(raw) is not np.ndarray:
+    if isinstance(raw, np.generic):
         return
-    memory = owner(raw)
+    memory = owner(raw) if type(raw) is np.ndarray else raw
     key = id(memory)
     if key in _BARRED:
         return
@@ -57,7 +57,7 @@ def _bar(raw: Any) -> None:
 def _check(node: Any) -> None:
     """Refuse a node that has saved an inference tensor."""
     for value in node.s if type(node.s) is tuple else (node.s, node.t):
-        if type(value) is np.ndarray and id(owner(value)) in _BARRED:
+        if id(owner(value) if type(value) is np.ndarray else value) in _BARRED:
             raise RuntimeError(
                 "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
                 "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "

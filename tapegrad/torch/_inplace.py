@@ -18,9 +18,9 @@ from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 from tapegrad.torch._modes import INFERENCE
 from tapegrad.torch._promotion import _CATEGORY
 from tapegrad.torch._recorder import is_enabled, is_leaf_node, own, switch
-from tapegrad.torch._storage import KEPT_HERE_ALONE, WRITTEN, Storage, moved, owner, replaced, wrote
-from tapegrad.torch._tensor import STYLE, wrap
-from tapegrad.torch._views import View, put_back, spoil, store_of, view_of
+from tapegrad.torch._storage import KEPT_HERE_ALONE, WRITTEN, Storage, moved, owner, replaced, superseded, wrote
+from tapegrad.torch._tensor import OF_NUMPY, STYLE, beside, wrap
+from tapegrad.torch._views import View, laid_out, put_back, spoil, store_of, view_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +38,8 @@ def check(x: Any, *, as_view: bool = False, part: Any = None, constant: bool = F
     `part` is what of the memory is written to, if not all; `constant`, whether all elements will be one number.
     """
     raw = x.array if part is None else part
+    if type(raw) is not np.ndarray and not constant and type(raw) not in OF_NUMPY and view_of(x) is not None:
+        raw = laid_out(x)
     if not constant and type(raw) is np.ndarray and 0 in raw.strides and _overlaps(raw):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
@@ -128,6 +130,7 @@ def fitting(x: Any, y: Any) -> Any:
         raise RuntimeError(
             f"output with shape {list(x.array.shape)} doesn't match the broadcast shape {list(y.array.shape)}"
         )
+    y.array = beside(y.array, x.array)
     have, want = y.array.dtype, x.array.dtype
     if have == want:
         return y
@@ -152,7 +155,7 @@ def commit(x: Any, y: Any, before: int, *, counted: bool = True) -> None:
         _commit_view(x, y, info, store, counted)
         return
     history = y.node is not None
-    if type(raw) is np.ndarray and type(made) in _OF_NUMPY and _is_shared(x):
+    if type(raw) is np.ndarray and type(made) in OF_NUMPY and _is_shared(x):
         _protect(x, raw)
         np.copyto(raw, made)
         wrote(store, raw, counted=counted)
@@ -171,7 +174,7 @@ def commit(x: Any, y: Any, before: int, *, counted: bool = True) -> None:
         _take_over(x, raw, made, before, store, counted)
     if history or not _is_ours(x.node):
         x.node = y.node
-    moved_on = type(raw) not in _OF_NUMPY or type(made) not in _OF_NUMPY
+    moved_on = type(raw) not in OF_NUMPY or type(made) not in OF_NUMPY
     if info is not None and moved_on:
         _pass_down(info.base, made, x)
     if store.fresh:
@@ -180,7 +183,6 @@ def commit(x: Any, y: Any, before: int, *, counted: bool = True) -> None:
 
 #: What `refcount` says in `commit` of an array that only the tensor and the function there refer to.
 _ONLY_HERE = 3
-_OF_NUMPY = frozenset([np.ndarray, *np.sctypeDict.values()])
 
 
 def _is_known(node: Any) -> bool:
@@ -222,6 +224,8 @@ def _take_over(x: Any, raw: Any, made: Any, before: int, store: Storage, counted
             replaced(store, raw, before)
         else:
             store.version += 1
+            if not counted:
+                superseded(raw, made)
         return
     if not counted:
         store.version += 1
@@ -277,7 +281,7 @@ def _commit_view(x: Any, y: Any, info: View, store: Storage, counted: bool) -> N
     if y.node is not None and type(raw) is np.ndarray:
         _keep_output(y.node, made, raw)
     whole = put_back(info, y) if history or type(raw) is not np.ndarray else None
-    if type(raw) is np.ndarray and type(made) in _OF_NUMPY:
+    if type(raw) is np.ndarray and type(made) in OF_NUMPY:
         _protect(x, raw)
         np.copyto(raw, made)
         wrote(store, raw, counted=counted, number=number)

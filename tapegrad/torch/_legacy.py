@@ -10,7 +10,7 @@ from tapegrad.core.tensor import Tensor as Core
 from tapegrad.torch import _dtypes
 from tapegrad.torch._construct import raw_from
 from tapegrad.torch._dtypes import dtype, dtype_of
-from tapegrad.torch._tensor import Tensor, wrap
+from tapegrad.torch._tensor import Tensor, fresh, wrap
 
 
 def construct(kind: dtype, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
@@ -23,23 +23,23 @@ def construct(kind: dtype, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
     if words:
         raise TypeError(f"new() received an invalid keyword argument: {', '.join(words)}")
     if not args:
-        return wrap(np.empty(0, kind.numpy))
+        return fresh(np.empty(0, kind.numpy))
     if all(isinstance(a, int | np.integer) and not isinstance(a, bool) for a in args):
-        return wrap(np.empty(tuple(int(a) for a in args), kind.numpy)) if args else None
+        return fresh(np.empty(tuple(int(a) for a in args), kind.numpy)) if args else None
     if len(args) > 1:
         raise TypeError(f"new() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)})")
     (given,) = args
     from tapegrad.torch._size import Size
 
     if isinstance(given, Size):
-        return wrap(np.empty(tuple(given), kind.numpy))
+        return fresh(np.empty(tuple(given), kind.numpy))
     if isinstance(given, Core):
         if dtype_of(given.array.dtype) is not kind:
             raise TypeError(f"expected {kind} (got {dtype_of(given.array.dtype)})")
         return given.detach() if isinstance(given, Tensor) else wrap(given.read()[0])
     if isinstance(given, float | complex | bool | str) or given is None:
         raise TypeError(f"new(): data must be a sequence (got {type(given).__name__})")
-    return wrap(np.atleast_1d(raw_from(given, kind.numpy, copy=True)))
+    return fresh(np.atleast_1d(raw_from(given, kind.numpy, copy=True)))
 
 
 class _Typed(type):

@@ -11,7 +11,7 @@ import numpy as np
 from tapegrad.core.recorder import group
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.kernels.batched import Batched
-from tapegrad.torch import _graph, _indexing, _inplace, _shapes, _watching
+from tapegrad.torch import _graph, _indexing, _inplace, _layout, _pieces, _shapes, _watching
 from tapegrad.torch._arrays import is_parameter
 from tapegrad.torch._construct import track
 from tapegrad.torch._devices import CPU
@@ -20,7 +20,7 @@ from tapegrad.torch._exposed import handed_out
 from tapegrad.torch._modes import INFERENCE
 from tapegrad.torch._recorder import IMPLICIT, is_leaf_node, own
 from tapegrad.torch._storage import Storage
-from tapegrad.torch._tensor import STYLE, Tensor, adopt, auto_of, wrap
+from tapegrad.torch._tensor import STYLE, Tensor, adopt, another, auto_of, wrap
 from tapegrad.torch._text import text
 from tapegrad.torch._views import alias, give_memory, store_of, take, view_of
 from tapegrad.torch.autograd import _of_tensor
@@ -184,7 +184,7 @@ def _length(self: Any) -> int:
 def _iterate(self: Any) -> Any:
     if not self.array.shape:
         raise TypeError("iteration over a 0-d tensor")
-    return iter(_shapes.unbind(self, 0))
+    return iter(_pieces.unbind(self, 0))
 
 
 # -- autograd ----------------------------------------------------------------------------------------
@@ -315,18 +315,11 @@ def _get_version(self: Any) -> int:
     return 0 if store is None else store.version
 
 
-def data_ptr(self: Any) -> int:
-    """The address of the first element."""
-    give_memory(self)
-    found: int = self.array.__array_interface__["data"][0]
-    return found
-
-
 def clone(self: Any, *, memory_format: Any = None) -> Any:
     """A copy that is part of the graph."""
     y = STYLE.astype(self, self.array.dtype)
     if y.array is self.array or (type(y.array) is np.ndarray and y.array.base is not None):
-        y.array = y.array.copy() if type(y.array) is np.ndarray else copy.copy(y.array)
+        y.array = another(y.array)
     return y
 
 
@@ -431,7 +424,7 @@ def install() -> None:
     """Give the class its members."""
     members: dict[str, Any] = {
         **_operators(),
-        **_shapes.VIEWS,
+        **_layout.VIEWS,
         "__neg__": STYLE.negative,
         "__pos__": lambda self: self,
         "__abs__": STYLE.abs,
@@ -469,7 +462,6 @@ def install() -> None:
         "_version": property(_get_version),
         "_base": property(_base),
         "_is_view": lambda self: _base(self) is not None,
-        "data_ptr": data_ptr,
         "clone": clone,
         "device": property(lambda self: CPU),
         "T": property(_all_axes),

@@ -9,13 +9,12 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-import numpy as np
-
 from tapegrad.core.node import Node, Recorded
 from tapegrad.core.tensor import Tensor as Core
+from tapegrad.kernels.batched import Batched
 from tapegrad.registry.rules import Variant
 from tapegrad.torch._recorder import OWNERS
-from tapegrad.torch._tensor import wrap
+from tapegrad.torch._tensor import beside, wrap
 
 
 class _Local(threading.local):
@@ -72,7 +71,7 @@ class Packed(Recorded):
         stand_in.op, stand_in.q, stand_in.p, stand_in.s, stand_in.t = self.op, None, None, None, None
         return name_of(stand_in)
 
-    def _open(self, node: Node) -> tuple[Any, Any]:
+    def _open(self, node: Node, other: Any) -> tuple[Any, Any]:
         before = node.s, node.t
         for place, held in self.held:
             found = self.unpack(held)
@@ -81,11 +80,14 @@ class Packed(Recorded):
                     f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(found).__name__}"
                 )
             raw = found.read()[0]
+            if other is not None:
+                raw = beside(raw, other)
             _store(node, self.op, place, raw)
         return before
 
     def _run(self, name: str, node: Node, x: Any) -> Any:
-        before = self._open(node)
+        given = x[0] if type(x) is tuple else x
+        before = self._open(node, given.array if isinstance(given, Core) else given)
         try:
             return getattr(self.op, name)(node, x)
         finally:
@@ -137,7 +139,7 @@ def pack_node(node: Node, _: Any = None) -> None:
         if name != "y" and name not in op.op.arrays:
             continue
         raw = node.s[place] if _in_tuple(op) else (node.s, node.t)[place]
-        if type(raw) is not np.ndarray and not isinstance(raw, np.generic):
+        if raw is None or type(raw) is Batched:
             continue
         held.append((place, pack(hooks[0], wrap(raw))))
     if held:

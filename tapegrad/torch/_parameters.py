@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.torch._construct import track
-from tapegrad.torch._tensor import Tensor, auto_of, wrap
+from tapegrad.torch._tensor import Tensor, auto_of, fresh, wrap
 from tapegrad.torch._views import give_memory, store_of
 
 
@@ -25,7 +25,7 @@ def _of(data: Any, flag: str) -> Any:
     if data is None:
         import numpy as np
 
-        data = wrap(np.empty(0, np.float32))
+        data = fresh(np.empty(0, np.float32))
     if not isinstance(data, Tensor):
         raise TypeError(f"a {flag.capitalize()} is made of a Tensor, not of {type(data).__name__}")
     give_memory(data)

@@ -103,6 +103,19 @@ def replaced(storage: Storage, raw: Any, before: int) -> None:
         REPLACED.add(storage)
 
 
+#: By the id of an array that cannot be written to: the array, weakly, and what `.data` was given in its place.
+SUPERSEDED: dict[int, tuple[Any, Any]] = {}
+
+
+def superseded(raw: Any, made: Any) -> None:
+    """Note a write through `.data` to values that cannot change: graphs that have saved them are to find the new ones."""
+    if isinstance(raw, np.generic):
+        return  # no graph has saved the memory that `.data` gave it
+    key = id(raw)
+    SUPERSEDED[key] = weakref.ref(raw, lambda _: SUPERSEDED.pop(key, None)), made
+    LAST[0] = tick()
+
+
 def moved(storage: Storage, raw: Any, made: Any, before: int) -> None:
     """Note that a tensor has given up this memory for another, by an op that began at the number `before`.
 

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tapegrad.core.tensor import Tensor as Core
+from tapegrad.kernels.batched import Batched
+from tapegrad.registry.backends import moved, placed
 from tapegrad.registry.styles import Style
 from tapegrad.torch._dtypes import dtype, dtype_of
 from tapegrad.torch._errors import failed
@@ -79,6 +81,34 @@ def wrap(raw: Any, node: Any = None) -> Any:
     out.node = node
     out.like = None
     return out
+
+
+#: Types of raw arrays of the NumPy kernels.
+OF_NUMPY = frozenset([np.ndarray, *np.sctypeDict.values()])
+
+
+def fresh(raw: Any) -> Any:
+    """A tensor of values that are NumPy's, where new arrays are made."""
+    return wrap(placed(raw) if type(raw) in OF_NUMPY else raw)
+
+
+def another(raw: Any) -> Any:
+    """A raw array of the same values that is told apart from the first; copied only if it can be written to."""
+    if type(raw) in OF_NUMPY:
+        return raw.copy()
+    made = object.__new__(type(raw))
+    for name in type(raw).__slots__:
+        if name != "__weakref__" and hasattr(raw, name):
+            setattr(made, name, getattr(raw, name))
+    return made
+
+
+def beside(raw: Any, other: Any) -> Any:
+    """A raw array on the kernels of another one, if both are concrete."""
+    here = type(other) in OF_NUMPY
+    if (type(raw) in OF_NUMPY) is here or type(raw) is Batched or type(other) is Batched:
+        return raw
+    return moved(raw, "numpy" if here else "tensorflow")
 
 
 def auto_of(x: Any) -> Auto:

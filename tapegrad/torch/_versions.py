@@ -13,7 +13,7 @@ from tapegrad.registry.rules import Variant
 from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 from tapegrad.torch._node_names import name_of
 from tapegrad.torch._recorder import is_leaf_node
-from tapegrad.torch._storage import KEPT_HERE_ALONE, LAST, REPLACED, WRITTEN, owner
+from tapegrad.torch._storage import KEPT_HERE_ALONE, LAST, REPLACED, SUPERSEDED, WRITTEN, owner
 
 #: By the id of the array: the numbers of writes to its memory, that of the last one that overwrote it, how many there were
 #: earlier, and the version now.
@@ -24,6 +24,9 @@ def check(order: list[Any]) -> None:
     """Raise if a node was made from values that were written to afterwards."""
     if not order or LAST[0] <= order[-1].seq:
         return
+    if SUPERSEDED:
+        for node in order:
+            _renew(node)
     oldest = order[-1].seq
     logs: _Logs = {
         key: (log.seqs, log.hard, log.earlier, log.storage.version)
@@ -55,6 +58,22 @@ def check(order: list[Any]) -> None:
                 log = logs.get(id(value))
             if log is not None and log[0][-1] > node.seq:
                 _look(node, value, logs)
+
+
+def _renew(node: Any) -> None:
+    """Let a node find what `.data` has put in the place of values that it saved."""
+    for field in ("s", "t"):
+        value = getattr(node, field)
+        if type(value) is tuple and any(id(v) in SUPERSEDED for v in value):
+            setattr(node, field, tuple(map(_newest, value)))
+        elif id(value) in SUPERSEDED:
+            setattr(node, field, _newest(value))
+
+
+def _newest(value: Any) -> Any:
+    while (found := SUPERSEDED.get(id(value))) is not None and found[0]() is value:
+        value = found[1]
+    return value
 
 
 #: Where a node of an op keeps arrays that may have been written to: in `s` at a place, in `s` itself (-1), or in `t` (-2).

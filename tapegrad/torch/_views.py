@@ -104,6 +104,27 @@ def _join(x: Any, y: Any, step: Step, several: str | None) -> Any:
     return y
 
 
+def laid_out(x: Any) -> Any:
+    """An array with the shape and the steps of a tensor; of one that cannot be written to, without its values."""
+    raw = x.array
+    if isinstance(raw, np.ndarray | np.generic):
+        return np.asarray(raw)
+    info = view_of(x)
+    if info is None:
+        return np.empty(raw.shape, raw.dtype)
+    found = laid_out(info.base)
+    if info.cut:
+        return found
+    t = wrap(found)
+    was = switch(False)
+    try:
+        for run, _ in info.steps:
+            t = run(t)
+    finally:
+        switch(was)
+    return np.asarray(t.array)
+
+
 def alias(x: Any, *, apart: bool = False) -> Any:
     """A tensor on the same memory that is no part of the graph; `apart`, with a version of its own."""
     give_memory(x)

@@ -11,7 +11,7 @@ from tapegrad.core.backward import hooked
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.core.tensor import linked
 from tapegrad.torch._recorder import is_leaf_node, own
-from tapegrad.torch._tensor import STYLE, Tensor, auto_of, wrap
+from tapegrad.torch._tensor import STYLE, Tensor, auto_of, beside, wrap
 
 #: Called in the place of each pull, where somebody looks on.
 STEP: list[Any] = [None]
@@ -54,6 +54,8 @@ def call_hooks(hooks: dict[int, Any], g: Any) -> Any:
             raise RuntimeError(f"hook '{name}' has changed the size of value")
         if found.array.dtype != g.array.dtype:
             found = STYLE.astype(found, g.array.dtype)
+        if type(found.array) is not type(g.array):
+            found = wrap(beside(found.array, g.array), found.node)
         g = found
     return g
 

@@ -11,8 +11,8 @@ from tapegrad.errors import TapegradError
 from tapegrad.torch import _named as named
 from tapegrad.torch._dtypes import numpy_of
 from tapegrad.torch._functions._build import compiled
+from tapegrad.torch._tensor import OF_NUMPY, wrap
 from tapegrad.torch._tensor import STYLE as S
-from tapegrad.torch._tensor import wrap
 
 
 class LinAlgError(RuntimeError):
@@ -27,6 +27,15 @@ def _guarded(name: str, f: Any, *args: Any, **words: Any) -> Any:
         return f(*args, **words)
     except (TapegradError, np.linalg.LinAlgError, RuntimeError, ValueError) as error:
         raise LinAlgError(_text(name, error)) from error
+
+
+def _cholesky(x: Any, upper: bool) -> Any:
+    y = _guarded("cholesky", S.cholesky, x, upper=upper)
+    raw = y.array
+    # TensorFlow's kernel says nothing, and leaves NaN (2.21)
+    if type(raw) not in OF_NUMPY and hasattr(getattr(raw, "bare", None), "numpy") and np.isnan(np.asarray(raw)).any():
+        raise LinAlgError(_text("cholesky", ValueError("NaN")))
+    return y
 
 
 def _text(name: str, error: Exception) -> str:
@@ -232,7 +241,7 @@ _TABLE = {
     "slogdet(A)": "named.linalg_slogdet(*S.slogdet(A))",
     "inv(A)": "_inv(A)",
     "pinv(A, rtol=None, *, atol=None, hermitian=False)": "S.pinv(A, rtol=rtol)",
-    "cholesky(A, *, upper=False)": "_guarded('cholesky', S.cholesky, A, upper=upper)",
+    "cholesky(A, *, upper=False)": "_cholesky(A, upper)",
     "solve(A, B, *, left=True)": "_solve(A, B, left)",
     "solve_triangular(A, B, *, upper, left=True, unitriangular=False)":
         "S.solve_triangular(A, B, lower=not upper, unit_diagonal=unitriangular) if left else "

@@ -23,7 +23,7 @@ model = nn.Sequential(
     nn.Linear(64, 10),
     nn.LogSoftmax(dim=1),
 )
-optimizer = optim.SGD(model.parameters(), lr=0.05, momentum=0.9, nesterov=True)
+optimizer = optim.SGD(model.parameters(), lr=0.02, momentum=0.9, nesterov=True)
 for epoch in range(2):
     order = torch.randperm(1500)
     for i in range(0, 1500, 100):

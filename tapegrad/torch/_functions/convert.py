@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 
 from tapegrad.core.tensor import Tensor as Core
+from tapegrad.kernels.batched import Batched
 from tapegrad.torch._devices import CPU, check_device
 from tapegrad.torch._devices import device as Device
 from tapegrad.torch._dtypes import DEFAULT, NAMES, numpy_of
 from tapegrad.torch._dtypes import dtype as DType
 from tapegrad.torch._functions._build import FUNCTIONS, METHODS, define, function, method
 from tapegrad.torch._inplace import in_place
-from tapegrad.torch._shapes import VIEWS
+from tapegrad.torch._layout import VIEWS
 from tapegrad.torch._size import Size
 from tapegrad.torch._sparse import sparse_coo_tensor, to_sparse
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor, wrap
+from tapegrad.torch._views import laid_out
 
 #: The legacy names of kinds of tensors.
 LEGACY = {
@@ -159,15 +161,17 @@ METHODS["dim_order"] = lambda self: tuple(range(dim(self)))
 
 
 def _is_contiguous(self: Any, memory_format: Any = None) -> bool:
-    raw = self.read()[0]
-    return bool(raw.flags.c_contiguous) if isinstance(raw, np.ndarray) else True
+    if isinstance(self.array, Batched):
+        return True
+    return bool(laid_out(self).flags.c_contiguous)
 
 
 def _contiguous(self: Any, memory_format: Any = None) -> Any:
     if _is_contiguous(self):
         return self
     y = self.clone()
-    y.array = np.ascontiguousarray(y.array)
+    if isinstance(y.array, np.ndarray):
+        y.array = np.ascontiguousarray(y.array)
     return y
 
 
@@ -316,11 +320,9 @@ class _Memory:
         self._x = x
 
     def data_ptr(self) -> int:
-        from tapegrad.torch._storage import owner
+        from tapegrad.torch._layout import data_ptr, storage_offset
 
-        self._x.data_ptr()
-        found: int = owner(self._x.array).__array_interface__["data"][0]
-        return found
+        return data_ptr(self._x) - storage_offset(self._x) * self._x.array.dtype.itemsize
 
     def __len__(self) -> int:
         return numel(self._x)

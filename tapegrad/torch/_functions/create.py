@@ -13,7 +13,7 @@ from tapegrad.torch._dtypes import DEFAULT, default_of, dtype_of, numpy_of
 from tapegrad.torch._functions._build import FUNCTIONS, METHODS, function
 from tapegrad.torch._inplace import in_place
 from tapegrad.torch._tensor import STYLE as S
-from tapegrad.torch._tensor import Tensor, wrap
+from tapegrad.torch._tensor import Tensor, fresh, wrap
 
 
 def lengths(size: tuple[Any, ...]) -> tuple[int, ...]:
@@ -41,7 +41,7 @@ def _numpy(dtype: Any) -> np.dtype[Any]:
 
 def finished(raw: Any, requires_grad: bool = False, out: Any = None) -> Any:
     """A tensor of an array, as a leaf if it is asked for; or written into `out`."""
-    x = wrap(raw[()] if type(raw) is np.ndarray and not raw.ndim else raw)
+    x = fresh(raw[()] if type(raw) is np.ndarray and not raw.ndim else raw)
     if out is not None:
         from tapegrad.torch._functions._build import into
 
@@ -286,13 +286,13 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 @function
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None) -> Any:
     """Where the lower triangle of a matrix is, (2, n)."""
-    return wrap(np.stack(np.tril_indices(row, offset, col)).astype(np.int64 if dtype is None else numpy_of(dtype)))
+    return fresh(np.stack(np.tril_indices(row, offset, col)).astype(np.int64 if dtype is None else numpy_of(dtype)))
 
 
 @function
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None) -> Any:
     """Where the upper triangle of a matrix is, (2, n)."""
-    return wrap(np.stack(np.triu_indices(row, offset, col)).astype(np.int64 if dtype is None else numpy_of(dtype)))
+    return fresh(np.stack(np.triu_indices(row, offset, col)).astype(np.int64 if dtype is None else numpy_of(dtype)))
 
 
 def _window(name: str, f: Any) -> None:
@@ -340,7 +340,7 @@ for _name in ("new_zeros", "new_ones", "new_empty", "new_full"):
 
 def _new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """A copy of some values in this tensor's dtype."""
-    x = wrap(raw_from(data, numpy_of(dtype or self.dtype), copy=True))
+    x = fresh(raw_from(data, numpy_of(dtype or self.dtype), copy=True))
     return requiring(x) if requires_grad else x
 
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from tapegrad.torch._functions._build import FUNCTIONS, METHODS, define, function
 from tapegrad.torch._functions.create import lengths
+from tapegrad.torch._layout import VIEWS
 from tapegrad.torch._promotion import join
-from tapegrad.torch._shapes import VIEWS, dimension
+from tapegrad.torch._shapes import dimension
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor, wrap
 

@@ -154,7 +154,11 @@ def _any(op: Any, x: Any, dim: Any, keepdim: bool) -> Any:
 
 
 def _prod(x: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
-    return S.prod(_counting(x, dtype), axis=_axis(dim), keepdims=keepdim)
+    axis = _axis(dim)
+    if not x.array.shape and type(axis) is int:
+        dimension(axis, 0)  # 0 and -1 are all that a tensor without axes takes
+        axis = None
+    return S.prod(_counting(x, dtype), axis=axis, keepdims=keepdim)
 
 
 def _nansum(x: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:

@@ -12,7 +12,7 @@ from tapegrad.core.recorder import EMPTY, state
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.core.tensor import linked
 from tapegrad.registry.space import F, space_of_type
-from tapegrad.torch._tensor import STYLE, wrap
+from tapegrad.torch._tensor import STYLE, beside, wrap
 
 
 def backward_of(cls: Any) -> Any:
@@ -48,16 +48,19 @@ def _gradients(node: CoreNode, gs: list[Any]) -> list[Any]:
         raise RuntimeError(
             f"function {cls.__name__}Backward returned an incorrect number of gradients (expected {len(specs)}, got {len(found)})"
         )
-    return [_fitted(cls, i, c, s) for i, (c, s) in enumerate(zip(found, specs, strict=True))]
+    given = next((g.array for g in gs if g is not None), None)
+    return [_fitted(cls, i, c, s, given) for i, (c, s) in enumerate(zip(found, specs, strict=True))]
 
 
-def _fitted(cls: Any, i: int, c: Any, spec: Any) -> Any:
+def _fitted(cls: Any, i: int, c: Any, spec: Any, given: Any) -> Any:
     if c is None:
         return None
     if not isinstance(c, Core):
         raise TypeError(f"expected Variable or None (got {type(c).__name__})")
     if spec is None:
         return None
+    if type(c.array) is not type(given) and given is not None:
+        c = wrap(beside(c.array, given), c.node)
     if c.array.shape != spec.shape:
         if not _expands(spec.shape, c.array.shape):
             raise RuntimeError(

@@ -12,9 +12,12 @@ import numpy as np
 from tapegrad.core.backward import Hooked
 from tapegrad.core.node import Node, parents
 from tapegrad.core.tensor import Tensor as Core
+from tapegrad.kernels.batched import Batched
+from tapegrad.kernels.numpy_scatter import Rows, Scatter
 from tapegrad.torch import _packing, _watching
 from tapegrad.torch._graph import _all_parents
 from tapegrad.torch._node_names import name_of
+from tapegrad.torch._tensor import beside
 
 
 class _State:
@@ -56,17 +59,18 @@ def _step(node: Node, g: Any, pull: Any) -> None:
 def _hides_nan(node: Node, g: Any, ps: list[Node]) -> bool:
     """Whether a slope is infinite, or none at all, where the cotangent is zero: rules take the product for zero."""
     op: Any = node.op.op if type(node.op) is Hooked else node.op
-    if not isinstance(g, np.ndarray | np.generic) or getattr(getattr(op, "op", None), "kind", "") != "elementwise":
+    if type(g) in _NOT_PLAIN or getattr(getattr(op, "op", None), "kind", "") != "elementwise":
         return False
-    zeros = np.asarray(g) == 0
+    host = np.asarray(g)
+    zeros = host == 0
     if not zeros.any():
         return False
     held = [(p.grad, getattr(p, "own", False)) for p in ps]
     try:
         for p in ps:
             p.grad = None
-        op.pull(node, np.where(zeros, 1, g).astype(g.dtype)[()])
-        return any(p.grad is not None and not np.isfinite(p.grad).all() for p in ps)
+        op.pull(node, beside(np.where(zeros, 1, host).astype(g.dtype)[()], g))
+        return any(p.grad is not None and not np.isfinite(np.asarray(p.grad)).all() for p in ps)
     finally:
         for p, (grad, own) in zip(ps, held, strict=True):
             p.grad, p.own = grad, own
@@ -78,7 +82,11 @@ def _is_nan(g: Any) -> bool:
     if type(g) is list:
         return any(map(_is_nan, g))
     raw = g.read()[0] if isinstance(g, Core) else g
-    return isinstance(raw, np.ndarray | np.generic) and raw.dtype.kind in "fc" and bool(np.isnan(raw).any())
+    return type(raw) not in _NOT_PLAIN and raw.dtype.kind in "fc" and bool(np.isnan(np.asarray(raw)).any())
+
+
+#: Cotangents that are not looked into: of a recorded sweep, of several outputs, of a batch, of some rows.
+_NOT_PLAIN = frozenset([Core, list, Batched, Rows, Scatter])
 
 
 def _tell(node: Node) -> None:

@@ -11,6 +11,7 @@ from tapegrad.core.tensor import Tensor as Core
 from tapegrad.torch._backward import grad
 from tapegrad.torch._recorder import own
 from tapegrad.torch._tensor import Tensor, wrap
+from tapegrad.torch._views import laid_out
 
 
 class GradcheckError(RuntimeError):
@@ -45,7 +46,7 @@ def _checked_inputs(inputs: tuple[Any, ...]) -> list[int]:
                 UserWarning,
                 stacklevel=3,
             )
-        raw = np.asarray(x.array)
+        raw = laid_out(x)
         if raw.size and any(s == 0 and n > 1 for s, n in zip(raw.strides, raw.shape, strict=True)):
             raise RuntimeError(
                 f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be able to "

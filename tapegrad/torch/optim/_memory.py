@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.core.node import tick
+from tapegrad.registry.space import space_of_type
 from tapegrad.torch._inplace import commit
 from tapegrad.torch._storage import wrote
 from tapegrad.torch._tensor import Tensor, wrap
@@ -142,7 +143,7 @@ def add_to_rows(a: Any, index: Any, values: Any) -> Any:
     if type(a) is np.ndarray:
         a[index] += values
         return a
-    raise NotImplementedError("sparse gradients need arrays that can change: NumPy kernels")
+    return a + space_of_type(type(a)).put_add(values, index, a.shape)
 
 
 def add_rows(p: Any, grad: Any, factor: float) -> Any:

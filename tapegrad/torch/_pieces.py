@@ -1,0 +1,105 @@
+"""Parts of an axis as views: one place, a stretch, all pieces."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.torch._shapes import dimension
+from tapegrad.torch._views import putter, take
+
+
+def _slicer(d: int, part: Any) -> Any:
+    from tapegrad.torch._indexing import _picker
+
+    return _picker((*[slice(None)] * d, part))
+
+
+def _put_slice(d: int, part: Any) -> Any:
+    return putter((*[slice(None)] * d, part))
+
+
+def select(x: Any, dim: int, index: int) -> Any:
+    """One place of an axis, without the axis."""
+    n = len(x.array.shape)
+    if not n:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    d, i = dimension(dim, n), int(index)
+    length = x.array.shape[d]
+    if not -length <= i < length:
+        raise IndexError(f"select(): index {i} out of range for tensor of size {list(x.array.shape)} at dimension {d}")
+    return take(x, _slicer(d, i), _put_slice(d, i))
+
+
+def narrow(x: Any, dim: int, start: Any, length: int) -> Any:
+    """`length` places of an axis from `start`."""
+    d = dimension(dim, len(x.array.shape))
+    size, a = x.array.shape[d], int(start)
+    a += size if a < 0 else 0
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if a + length > size:
+        raise RuntimeError(f"start ({a}) + length ({length}) exceeds dimension size ({size}).")
+    part = slice(a, a + length)
+    return take(x, _slicer(d, part), _put_slice(d, part))
+
+
+def _pieces(x: Any, d: int, parts: list[Any], name: str) -> tuple[Any, ...]:
+    return tuple(take(x, _slicer(d, p), _put_slice(d, p), several=name, name=name) for p in parts)
+
+
+def unbind(x: Any, dim: int = 0) -> tuple[Any, ...]:
+    """Each place of an axis."""
+    if not x.array.shape:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    d = dimension(dim, len(x.array.shape))
+    return _pieces(x, d, list(range(x.array.shape[d])), "UnbindBackward0")
+
+
+def split(x: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
+    """Pieces of an axis, of one length or of those given."""
+    d = dimension(dim, len(x.array.shape))
+    size = x.array.shape[d]
+    if isinstance(split_size_or_sections, Sequence):
+        lengths = [int(n) for n in split_size_or_sections]
+        if sum(lengths) != size:
+            raise RuntimeError(
+                f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension {d}), but got "
+                f"split_sizes={lengths}"
+            )
+        name = "SplitWithSizesBackward0"
+    else:
+        n = int(split_size_or_sections)
+        if n <= 0 and size:
+            raise RuntimeError(f"split expects split_size be positive, but got split_size={n}")
+        lengths = [min(n, size - a) for a in range(0, size, n)] if size else [0]
+        name = "SplitBackward0"
+    starts = np.cumsum([0, *lengths]).tolist()
+    return _pieces(x, d, [slice(a, b) for a, b in itertools.pairwise(starts)], name)
+
+
+def chunk(x: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
+    """At most so many pieces of an axis, of equal length but for the last."""
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    d = dimension(dim, len(x.array.shape))
+    return split(x, max(-(-x.array.shape[d] // chunks), 1), d)
+
+
+def tensor_split(x: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
+    """Pieces of an axis, of almost equal length or cut where it is said."""
+    d = dimension(dim, len(x.array.shape))
+    size = x.array.shape[d]
+    if isinstance(indices_or_sections, int):
+        n = indices_or_sections
+        lengths = [size // n + (i < size % n) for i in range(n)]
+        cuts = np.cumsum([0, *lengths]).tolist()
+    else:
+        cuts = [0, *(min(int(i), size) for i in indices_or_sections), size]
+    return _pieces(x, d, [slice(a, max(a, b)) for a, b in itertools.pairwise(cuts)], "TensorSplitBackward0")
+
+
+VIEWS: dict[str, Any] = {f.__name__: f for f in (select, narrow, unbind, split, chunk, tensor_split)}
