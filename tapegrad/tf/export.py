@@ -47,7 +47,7 @@ def table(text: str, **scope: Any) -> None:
 class Namespace(ModuleType):
     """A part of the facade such as `tf.math`; a name that it lacks says so, and which one is near."""
 
-    __path__: tuple[str, ...] = ()  # `import tensorflow.compat.v1 as tf`
+    __path__ = []  # noqa: RUF012  it stays empty: for `import tensorflow.compat.v1 as tf`
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(missing(self.__name__, name, vars(self)), name=name, obj=self)

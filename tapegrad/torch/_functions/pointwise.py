@@ -175,10 +175,6 @@ def _ldexp(x: Any, other: Any) -> Any:
     return S.multiply(x, S.pow(2.0, other.to(DEFAULT[0])))
 
 
-def _bool(op: Any) -> Any:
-    return lambda x, other: op(x, other)
-
-
 _HELPERS = {k: v for k, v in list(globals().items()) if k.startswith("_") and callable(v)}
 
 _ONE = {f"{name}(input)": f"S.{op}(input)" for name, op in _UNARY.items() if hasattr(S, op)}

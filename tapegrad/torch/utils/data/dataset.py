@@ -9,9 +9,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-import numpy as np
-
-from tapegrad.torch import _arrays, _uniform
+from tapegrad.torch import _uniform
 from tapegrad.torch import _generator as generators
 
 __all__ = [
@@ -192,8 +190,3 @@ def _from_fractions(fractions: Sequence[float], n: int) -> list[int]:
         if size == 0:
             warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=3)
     return sizes
-
-
-def as_indices(x: Any) -> list[Any]:
-    """The numbers of a tensor, an array or a sequence as a list."""
-    return _arrays.raw(x).tolist() if _arrays.is_tensor(x) or isinstance(x, np.ndarray) else list(x)
