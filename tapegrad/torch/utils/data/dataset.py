@@ -9,8 +9,8 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from tapegrad.torch import _uniform
 from tapegrad.torch import _generator as generators
+from tapegrad.torch import _uniform
 
 __all__ = [
     "ChainDataset",
