@@ -70,6 +70,7 @@ from tapegrad import errors, random  # isort: skip  it needs the ops
 if _TYPE_CHECKING:  # imported when they are first asked for, below
     from tapegrad import fft, functional, linalg, nn, special
     from tapegrad.compiled import function
+    from tapegrad.loss_scale import LossScale
     from tapegrad.transforms import (
         checkpoint,
         custom_gradient,
@@ -107,6 +108,7 @@ _TRANSFORMS = (
 )
 __all__ = [
     "__version__",
+    "LossScale",
     "function",
     *_LAZY,
     *_TRANSFORMS,
@@ -126,6 +128,11 @@ def __getattr__(name: str) -> _Any:
 
         globals()[name] = function
         return function
+    if name == "LossScale":
+        from tapegrad.loss_scale import LossScale
+
+        globals()[name] = LossScale
+        return LossScale
     if name in _TRANSFORMS:
         found = getattr(_importlib.import_module("tapegrad.transforms"), name)
         globals()[name] = found
@@ -138,7 +145,7 @@ def __getattr__(name: str) -> _Any:
 
 def __dir__() -> list[str]:
     """What is there, with what is imported when it is first asked for."""
-    return sorted({*globals(), *_LAZY, *_TRANSFORMS, "bfloat16", "function"})
+    return sorted({*globals(), *_LAZY, *_TRANSFORMS, "bfloat16", "function", "LossScale"})
 
 
 def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> _Any:

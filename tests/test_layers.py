@@ -21,7 +21,7 @@ REGISTRY = CORE | {"kernels", "registry"}
 OPS = REGISTRY | {"ops"}
 PROGRAMS = OPS | {"tree", "variable", "recording", "tape", "forward", "transforms"}
 PROTOCOLS = {"protocols", "numpy_functions"}
-NAMES = PROGRAMS | PROTOCOLS | {"fft", "functional", "linalg", "nn", "random", "sparse", "special"}
+NAMES = PROGRAMS | PROTOCOLS | {"fft", "functional", "linalg", "loss_scale", "nn", "random", "sparse", "special"}
 FACADES = NAMES | {"tapegrad"}  # write `import tapegrad as tg`, as a user does
 MAY_IMPORT = {
     **dict.fromkeys(LEAVES, LEAVES),
@@ -37,6 +37,7 @@ MAY_IMPORT = {
     **dict.fromkeys(("tape", "forward"), OPS | {"tree", "variable", "recording"}),
     "transforms": PROGRAMS | {"random", "sparse"},
     "functional": OPS | {"tree", "variable"},
+    "loss_scale": OPS | {"sparse", "tree", "variable"},
     **dict.fromkeys(("fft", "linalg", "random", "special"), OPS),
     "nn": OPS | {"random"},
     **dict.fromkeys(PROTOCOLS, OPS | PROTOCOLS | {"tree"}),
