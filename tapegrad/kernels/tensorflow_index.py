@@ -60,12 +60,13 @@ class Basic:
         elif type(part) is slice:
             begin, end, step = self._slice(part, n, bit)
         else:
-            part = int(part)
-            if type(n) is not Size and not -n <= part < n:
-                raise IndexError(f"index {part} is out of bounds for an axis of size {n}")
+            if type(part) is not Size:  # of one that the running graph computes, the op itself checks where it lies
+                part = int(part)
+                if type(n) is not Size and not -n <= part < n:
+                    raise IndexError(f"index {part} is out of bounds for an axis of size {n}")
             self.shrink_axis_mask |= bit
-            begin, end = part, part + 1 if part != -1 else 0
-            if part == -1:
+            begin, end = part, part + 1
+            if type(part) is int and part == -1:
                 self.end_mask |= bit
         self.begin.append(begin)
         self.end.append(end)
@@ -163,7 +164,6 @@ def basic_of(parts: list[Any], shape: tuple[Any, ...]) -> Basic:
     return found
 
 
-def sliced(x: Any, parts: list[Any]) -> Any:
 _BASIC: dict[Any, Any] = {}
 
 
@@ -217,6 +217,7 @@ def _plain(parts: list[Any], shape: tuple[Any, ...]) -> tuple[int, int, int] | N
     return found
 
 
+def sliced(x: Any, parts: list[Any]) -> Any:
     """A basic index."""
     if all(type(p) is slice and p == slice(None) for p in parts):
         return x
@@ -231,11 +232,11 @@ def is_basic(index: Any) -> bool:
 
 def getitem(x: Any, index: Any) -> Any:
     x = asarray(x)
-    parts = parts_of(index, x.shape)
     found = _BASIC.get(key) if (key := _key(index, x.shape)) is not None else None
     if found is not None:
         bounds, masks, _ = found
         return made(_SLICE(x.bare, *bounds, **masks), x.dtype)
+    parts = parts_of(index, x.shape)
     if not all(map(_is_basic, parts)):
         return _picked(x, parts)
     if all(type(p) is slice and p == slice(None) for p in parts):
@@ -282,7 +283,7 @@ def _result_shape(shape: tuple[Any, ...], slices: list[Any], rank: int) -> tuple
 
 def _check_mask(mask: Any, shape: tuple[Any, ...]) -> None:
     for i, (a, b) in enumerate(zip(mask.shape, shape, strict=True)):
-        if type(a) is not Size and type(b) is not Size and a != b:
+        if type(a) is not Size and type(b) is not Size and a not in (b, 0):  # NumPy takes an empty mask for any length
             raise IndexError(
                 f"boolean index did not match indexed array along axis {i}; size of axis is {b} but size of corresponding "
                 f"boolean axis is {a}"
