@@ -134,7 +134,7 @@ def test_the_array_object_has_the_standards_attributes() -> None:
     assert x.__array_namespace__() is x.__array_namespace__(api_version="2023.12") is tg
     with pytest.raises(ValueError, match="expected one of"):
         x.__array_namespace__(api_version="1999.12")
-    with pytest.raises(ArgumentError, match="expected .cpu."):
+    with pytest.raises(ArgumentError, match=r"expected .cpu."):
         x.to_device("tpu")
 
 
@@ -157,7 +157,7 @@ def test_the_namespace_tells_of_itself() -> None:
     assert len(info.dtypes()) == 13
     with pytest.raises(ValueError, match="got 'rational'"):
         info.dtypes(kind="rational")
-    with pytest.raises(ArgumentError, match="expected .cpu."):
+    with pytest.raises(ArgumentError, match=r"expected .cpu."):
         info.dtypes(device="gpu")
 
 
@@ -286,7 +286,7 @@ def test_asarray_copies_when_it_is_told_to() -> None:
         tg.asarray([1.5, 2.5], copy=False)
     with pytest.raises(ValueError, match="copy=False"):
         tg.asarray(a, dtype=tg.float32, copy=False)
-    with pytest.raises(ArgumentError, match="expected .cpu."):
+    with pytest.raises(ArgumentError, match=r"expected .cpu."):
         tg.zeros(3, device="gpu")
 
 
@@ -357,8 +357,10 @@ def test_the_suite_is_run_with_our_list_of_known_failures() -> None:
         run.main(["no/such/place"])
 
 
-def test_known_failures_are_few_and_have_reasons() -> None:
-    lines = (Path(__file__).parent / "array_api" / "xfails.txt").read_text("utf-8").splitlines()
+@pytest.mark.parametrize(("backend", "most"), [("numpy", 10), ("tensorflow", 25)])
+def test_known_failures_are_few_and_have_reasons(backend: str, most: int) -> None:
+    words = runner().command(Path("suite"), 20, [], backend)
+    lines = Path(words[words.index("--xfails-file") + 1]).read_text("utf-8").splitlines()
     listed = [i for i, line in enumerate(lines) if line and not line.startswith("#")]
-    assert len(listed) <= 10
+    assert len(listed) <= most
     assert all(lines[i - 1].startswith("#") or i - 1 in listed for i in listed)

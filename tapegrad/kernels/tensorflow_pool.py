@@ -144,7 +144,7 @@ def window_sum(x: Any, *, window: Ints, stride: Ints, padding: Pairs, dilation: 
 
 
 def window_spread(
-    v: Any, *, size: Ints, window: Ints, stride: Ints, padding: Pairs, dilation: Ints
+    v: Any, *, size: Any, window: Ints, stride: Ints, padding: Pairs, dilation: Ints
 ) -> Any:
     """Each element added to all places of its window: the transpose of `window_sum`."""
     v = asarray(v)

@@ -264,7 +264,7 @@ def diagonal(x: Any, *, offset: int = 0) -> Any:
     return made(_DIAG_PART(x.bare, number(offset), scalar(0, x.dtype), align="RIGHT_LEFT"), x.dtype)
 
 
-def put_diagonal(x: Any, *, offset: int = 0, shape: tuple[int, int] | None = None) -> Any:
+def put_diagonal(x: Any, *, offset: int = 0, shape: Any = None) -> Any:
     x = asarray(x)
     if shape is None:
         shape = (x.shape[-1] + math.trunc(math.fabs(offset)),) * 2

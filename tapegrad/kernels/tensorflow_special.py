@@ -114,7 +114,7 @@ def erfc(x: Any) -> Any:
 def _complex_erf(x: Any, *, complement: bool) -> Any:
     """Near 0 by Kummer's series (DLMF 7.6.2), elsewhere by Weideman's rational function of exp(z**2) erfc(z)."""
     d = x.dtype
-    z = converted(x, np.dtype(np.complex128))
+    z: Any = converted(x, np.dtype(np.complex128))
     right = where(less(real(z), 0), -z, z)
     near = less(abs(z), 2.5)
     small = where(near, z, 0)
@@ -174,7 +174,7 @@ def by_integer(kernel: Callable[[int, Any], Any]) -> Callable[[Any, Any], Any]:
     @functools.wraps(kernel)
     def computed(n: Any, x: Any) -> Any:
         (x,), d = floats(x)
-        wide = converted(x, common(F64, d) if d.kind == "c" else F64)
+        wide: Any = converted(x, common(F64, d) if d.kind == "c" else F64)
         if type(n) is int:
             return converted(kernel(n, wide), d)
         if isinstance(n, np.ndarray | np.generic):
