@@ -38,11 +38,12 @@ def _spent(node: Any, _: Any) -> Any:
 class _Spent(Recorded):
     """An op of a node whose values are gone."""
 
-    __slots__ = ("backward_name",)
+    __slots__ = ("backward_name", "span")
 
-    def __init__(self, name: str, backward_name: str) -> None:
+    def __init__(self, name: str, backward_name: str, span: int = 0) -> None:
         super().__init__(name, _spent, _spent, _spent, _spent)
         self.backward_name = backward_name
+        self.span = span
 
 
 def _twin(node: Any) -> Recorded | None:
@@ -51,13 +52,13 @@ def _twin(node: Any) -> Recorded | None:
     inner = op.op if type(op) is Hooked else op
     if type(inner) is _Spent:
         return None
-    from tapegrad.torch._node_names import name_of
+    from tapegrad.torch._node_names import name_of, span_of
 
     if type(inner) is Variant:
         names = [n for n in inner.saved if n == "y" or n in inner.op.arrays]
         if not names:
             return None if type(op) is Hooked else op
-        twin = _Spent(op.name, name_of(node))
+        twin = _Spent(op.name, name_of(node), span_of(inner))
     else:
         release = getattr(inner, "release", None)
         if release is not None:

@@ -11,7 +11,7 @@ from tapegrad.core.node import Node as CoreNode
 from tapegrad.core.node import parents
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.core.tensor import linked
-from tapegrad.torch._node_names import _saved, name_of
+from tapegrad.torch._node_names import _saved, is_tagged, name_of, span_of
 from tapegrad.torch._recorder import IMPLICIT, is_leaf_node, own
 from tapegrad.torch._tensor import STYLE, auto_of, wrap
 from tapegrad.torch._watching import Handle
@@ -32,7 +32,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes that this passes gradients to, each with the number of its output."""
-        return tuple(edge_of(p) for p in _all_parents(self._node))
+        return tuple(edge_of(p) for p in _shown_parents(self._node))
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -102,9 +102,9 @@ def _saved_value(node: CoreNode, name: str) -> Any:
 class AccumulateGrad(Node):
     """Where gradients of a leaf arrive."""
 
-    def __init__(self, x: Any) -> None:
-        super().__init__(own(x.node))  # type: ignore[arg-type]
-        self._of = weakref.ref(x)
+    def __init__(self, x: Any, node: CoreNode | None = None) -> None:
+        super().__init__(own(x.node) if node is None else node)  # type: ignore[arg-type]
+        self._of = (lambda: None) if x is None else weakref.ref(x)
         self._pre: dict[int, Any] = {}
         self._post: dict[int, Any] = {}
 
@@ -163,6 +163,30 @@ def _all_parents(node: CoreNode) -> tuple[Any, ...]:
     return tuple(places.get(i) for i in count)
 
 
+def _shown_parents(node: CoreNode) -> tuple[Any, ...]:
+    """The parents that PyTorch has: those outside of the function that a node stands for."""
+    op: Any = node.op.op if type(node.op) is Hooked else node.op
+    found = _all_parents(node)
+    if op.name == "dense" and len(found) == 3:
+        return found[2], found[0], found[1]  # the bias comes first
+    if op.name == "square" and not is_tagged(op):
+        return found * 2  # x * x
+    first = node.seq - span_of(op)
+    if not any(p is not None and p.seq > first for p in found):
+        return found
+    made: dict[CoreNode, None] = {}
+    left = list(found[::-1])
+    while left:
+        p = left.pop()
+        if p is None:
+            continue
+        if p.seq > first and not is_leaf_node(p):
+            left += _all_parents(p)[::-1]
+        else:
+            made[p] = None
+    return tuple(made)
+
+
 def edge_of(node: CoreNode | None) -> tuple[Any, int]:
     """A node as the graph shows it, and the number of its output."""
     node = own(node)
@@ -170,7 +194,7 @@ def edge_of(node: CoreNode | None) -> tuple[Any, int]:
         return None, 0
     if is_leaf_node(node):
         x = None if node.s is None else node.s()
-        return (None, 0) if x is None else (accumulate_of(x), 0)
+        return (AccumulateGrad(None, node) if x is None else accumulate_of(x)), 0
     op = node.op.op if type(node.op) is Hooked else node.op
     if op.name == "pick" and node.p is not None:
         return node_view(node.p), node.s

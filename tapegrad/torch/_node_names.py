@@ -12,34 +12,55 @@ _NAMES = {
     "multiply": "Mul", "subtract": "Sub", "divide": "Div", "negative": "Neg", "reciprocal": "Reciprocal", "square": "Mul",
     "sin": "Sin", "exp": "Exp", "at_least": "Clamp", "at_most": "Clamp", "minimum": "Minimum", "maximum": "Maximum",
     "reshape": "View", "permute_dims": "Permute", "matrix_transpose": "Transpose", "expand_dims": "Unsqueeze",
-    "broadcast_to": "Expand", "astype": "ToCopy", "cast": "ToCopy", "put": "CopySlices", "concat": "Cat", "cumulative_sum": "Cumsum",
+    "broadcast_to": "Expand", "astype": "ToCopy", "cast": "ToCopy", "concat": "Cat", "cumulative_sum": "Cumsum",
     "cumulative_prod": "Cumprod", "take_along_axis": "Gather", "getitem": "Index", "take": "IndexSelect", "abs": "Abs",
     "conv": "Convolution", "dense": "Addmm", "sigmoid": "Sigmoid", "expit": "Sigmoid", "norm2": "LinalgVectorNorm",
     "log_softmax": "LogSoftmax", "softmax": "Softmax", "logaddexp": "Logaddexp", "matmul_adjoint": "Mm", "adjoint_matmul": "Mm",
     "contract": "Bmm", "expm1": "Expm1", "log1p": "Log1P", "log2": "Log2", "log10": "Log10", "mul_zero": "Mul",
-    "var": "Var", "ieee_sqrt": "Sqrt", "std": "Std", "where": "Where", "stack": "Stack", "max": "Max", "min": "Min",
+    "var": "Var", "ieee_sqrt": "Sqrt", "std": "Std", "where": "Where", "stack": "Stack", "det": "LinalgDet", "inv": "LinalgInvEx",
+    "logsigmoid": "LogSigmoid", "prelu": "PreluKernel", "max": "Max", "min": "Min",
 }  # fmt: skip
 
 
-#: Recorded forms of ops that stand for a function of PyTorch's: each the same form again, and its name.
-_TAGS: dict[Any, str] = {}
-_TAGGED: dict[tuple[Any, str], Any] = {}
+#: Recorded forms of ops that stand for a function of PyTorch's: each the same form again, with the form that it is made from,
+#: its name, and how far back the nodes of that function begin.
+_TAGS: dict[Any, tuple[Any, str, int]] = {}
+_TAGGED: dict[tuple[Any, str, int], Any] = {}
 
 
-def tag(y: Any, name: str) -> Any:
-    """Let the node that made a tensor be known under PyTorch's name for what was called."""
+def tag(y: Any, name: str, span: int = 0) -> Any:
+    """Let the node that made a tensor be known under PyTorch's name for what was called.
+
+    `span` is how many sequence numbers ago that function began: what it has recorded since is out of sight.
+    """
     node = y.node
     if node is not None:
-        key = (node.op, name)
+        form = node.op
+        if form in _TAGS:
+            form = _TAGS[form][0]
+        key = (form, name, span)
         made = _TAGGED.get(key)
         if made is None:
-            if type(node.op) is not Variant or node.op in _TAGS:
+            if type(form) is not Variant:
                 return y
-            op: Any = node.op
+            if len(_TAGGED) > 4096:  # as many as a program with several threads may need: the numbers are common to all
+                span = 0
+            op: Any = form
             made = _TAGGED[key] = Variant(op.op, op.watched, op.wide, op.general)
-            _TAGS[made] = name
+            _TAGS[made] = form, name, span
         node.op = made
     return y
+
+
+def span_of(op: Any) -> int:
+    """How many sequence numbers before its node the function began that a form of an op stands for; 0 for an op alone."""
+    found = _TAGS.get(op)
+    return getattr(op, "span", 0) if found is None else found[2]
+
+
+def is_tagged(op: Any) -> bool:
+    """Whether a form of an op stands for a function of PyTorch's."""
+    return op in _TAGS
 
 
 def _camel(name: str) -> str:
@@ -53,21 +74,16 @@ def name_of(node: Any) -> str:
         op = op.op
     if op is WATCH:
         return "torch::autograd::AccumulateGrad"
-    found = _TAGS.get(op) or getattr(op, "backward_name", None)
+    tagged = _TAGS.get(op)
+    if tagged is not None:
+        return tagged[1]
+    found = getattr(op, "backward_name", None)
     if found is not None:
         return str(found)
-    name = op.name
-    if name == "matmul":
-        return f"{_matmul(node)}Backward0"
-    if name == "pow":
-        return "PowBackward0" if node.q is None else "PowBackward1"
-    if name == "getitem":
-        return f"{_getitem(node)}Backward0"
-    if name in ("sum", "max", "min", "mean"):
-        return f"{_camel(name)}Backward{_over_axes(op, node)}"
-    if name in ("softmax", "log_softmax"):
-        return f"{_NAMES[name]}Backward0"
-    return f"{_NAMES.get(name) or _camel(name)}Backward0"
+    special = _SPECIAL.get(op.name)
+    if special is not None:
+        return special(op, node)
+    return f"{_NAMES.get(op.name) or _camel(op.name)}Backward0"
 
 
 def _saved(op: Any, node: Any, name: str) -> Any:
@@ -90,6 +106,8 @@ def _getitem(node: Any) -> str:
         return "Index"
     if any(type(k) is int for k in items):
         return "Select"
+    if None in items and all(k is None or k is Ellipsis or k == slice(None) for k in items):
+        return "Unsqueeze"
     return "Slice"
 
 
@@ -101,3 +119,21 @@ def _matmul(node: Any) -> str:
     if high <= 2:
         return {(2, 2): "Mm", (2, 1): "Mv", (1, 1): "Dot"}.get((high, low), "Mm")
     return "Bmm" if low > 2 else "UnsafeView"
+
+
+def _reduced(op: Any, node: Any) -> str:
+    return f"{_camel(op.name)}Backward{_over_axes(op, node)}"
+
+
+def _extreme(op: Any, node: Any) -> str:
+    return f"{_camel(op.name)}Backward{1 - _over_axes(op, node)}"
+
+
+#: What nodes of some ops are called depends on their arguments.
+_SPECIAL: dict[str, Any] = {
+    "matmul": lambda op, node: f"{_matmul(node)}Backward0",
+    "pow": lambda op, node: "PowBackward0" if node.q is None else "PowBackward1",
+    "getitem": lambda op, node: f"{_getitem(node)}Backward0",
+    "put": lambda op, node: "CopySlices",
+    "max": _extreme, "min": _extreme, "sum": _reduced, "mean": _reduced,
+}  # fmt: skip
