@@ -17,11 +17,20 @@ from tapegrad.registry.op import OPS, Op
 
 NAMES = ["tapegrad", *(found.name for found in pkgutil.walk_packages(tg.__path__, "tapegrad."))]
 # Modules of tapegrad.keras.backend are imported while Keras is, and by nobody else; tapegrad.tf.keras imports it.
-MODULES = [
-    importlib.import_module(name)
-    for name in NAMES
-    if not name.endswith("__main__") and not name.startswith(("tapegrad.keras.backend.", "tapegrad.tf.keras"))
-]
+ELSEWHERE = ("tapegrad.keras.backend.", "tapegrad.tf.keras")
+
+
+def modules() -> Iterator[ModuleType]:
+    for name in NAMES:
+        if not name.endswith("__main__") and not name.startswith(ELSEWHERE):
+            try:
+                yield importlib.import_module(name)
+            except ModuleNotFoundError as error:  # those of TensorFlow's kernels, where TensorFlow is missing
+                if error.name != "tensorflow":
+                    raise
+
+
+MODULES = list(modules())
 PUBLIC = public.names()
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.kernels.tensorflow_array import TFArray
 
 TABLE = np.arange(12.0).reshape(6, 2) + 0.5
 IDS = np.array([4, 0, 4, -1])
@@ -24,7 +23,7 @@ def test_a_gradient_holds_the_rows_that_were_picked_counted_from_the_start(table
         y = tg.sum(rows(table) ** 2)
     g = tape.gradient(y, table)
     assert isinstance(g, tg.SparseRows)
-    assert isinstance(g.values.array, TFArray)
+    assert type(g.values.array).__name__ == "TFArray"
     assert g.indices.tolist() == [4, 0, 4, 5]
     np.testing.assert_array_equal(g.values.numpy(), 2 * TABLE[IDS])
 
@@ -64,7 +63,7 @@ def test_a_variable_takes_rows_in(table):
     table.assign_sub(tape.gradient(y, table))
     expected = TABLE.copy()
     np.subtract.at(expected, IDS, 3)
-    assert isinstance(table.array, TFArray)
+    assert type(table.array).__name__ == "TFArray"
     np.testing.assert_array_equal(table.numpy(), expected)
 
 
