@@ -61,7 +61,7 @@ def missing(where: str, name: str, there: Iterable[str]) -> str:
     old = of_tensorflow1(f"{place}.{name}".removeprefix("tf.").removeprefix("compat.v1."))
     if old:
         return f"tapegrad's TensorFlow-style facade has no {place}.{name}, {old}"
-    near = difflib.get_close_matches(name, [k for k in there if not k.startswith("_")], 1, 0.7)
+    near = difflib.get_close_matches(name, [k for k in there if not k.startswith("_")], 1, 0.65)
     hint = f"; did you mean {place}.{near[0]}?" if near else ""
     return f"tapegrad's TensorFlow-style facade has no {place}.{name}{hint}"
 
