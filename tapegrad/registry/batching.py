@@ -68,6 +68,20 @@ class BatchedSpace(Space):
     def learn(self, op: Op) -> None:
         offer(self, op, _OWN.get(op.key) or _caller(self, op))
 
+    def zeros_beside(self, x: Batched, dtype: Any) -> Any:
+        """Zeros in the shape of one item, the same for all, on the kernels of the batch."""
+        return space_of([_innermost(x)]).zeros(x.shape, dtype=dtype)
+
+    def ones_beside(self, x: Batched, dtype: Any) -> Any:
+        """Ones in the shape of one item."""
+        return space_of([_innermost(x)]).ones(x.shape, dtype=dtype)
+
+
+def _innermost(x: Any) -> Any:
+    while type(x) is Batched:
+        x = x.value
+    return x
+
 
 def _caller(space: BatchedSpace, op: Op) -> Callable[..., Any]:
     count = len(op.arrays) - len(op.named)
