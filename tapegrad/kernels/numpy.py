@@ -256,7 +256,7 @@ def mul_zero(g: Any, partial: Any) -> Any:
 
 # -- reductions --------------------------------------------------------------------------------------
 def prod(x: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    return np.prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
+    return np.multiply.reduce(x, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 def max(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
@@ -288,11 +288,15 @@ def argmin(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def cumulative_sum(x: Any, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
-    return np.cumulative_sum(x, axis=axis, dtype=dtype, include_initial=include_initial)
+    if axis is None or include_initial or not np.ndim(x):
+        return np.cumulative_sum(x, axis=axis, dtype=dtype, include_initial=include_initial)
+    return np.add.accumulate(x, axis=axis, dtype=dtype)
 
 
 def cumulative_prod(x: Any, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
-    return np.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial)
+    if axis is None or include_initial or not np.ndim(x):
+        return np.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial)
+    return np.multiply.accumulate(x, axis=axis, dtype=dtype)
 
 
 def norm2(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:

@@ -7,7 +7,9 @@ import sys as _sys
 from typing import Any as _Any
 
 from tapegrad.ops import load_all as _load_all
+from tapegrad.silence import silence as _silence
 
+_silence()
 _load_all()  # every op has a name here
 
 from tapegrad.tf import (  # noqa: E402

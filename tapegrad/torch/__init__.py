@@ -6,6 +6,7 @@ under any tape.  What is not here raises an AttributeError that says so.
 
 from typing import Any as _Any
 
+from tapegrad.silence import silence as _silence
 from tapegrad.torch import _functions, _info, _members, _tagged, autograd
 from tapegrad.torch._construct import as_tensor, from_numpy, tensor
 from tapegrad.torch._devices import device
@@ -36,6 +37,7 @@ from tapegrad.torch.amp.autocast_mode import (
 )
 from tapegrad.torch.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 
+_silence()
 globals().update(_DTYPES)
 globals().update(_TYPES)
 
