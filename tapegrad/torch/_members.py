@@ -1,4 +1,4 @@
-"""What every tensor can do: operators, indexing, conversion to Python and NumPy, and its place in autograd."""
+"""What every tensor can do: its members are put together here, with those that are a matter of autograd or of memory."""
 
 from __future__ import annotations
 
@@ -9,182 +9,16 @@ from typing import Any
 import numpy as np
 
 from tapegrad.core.recorder import group
-from tapegrad.core.tensor import Tensor as Core
-from tapegrad.kernels.batched import Batched
-from tapegrad.torch import _graph, _indexing, _inplace, _layout, _pieces, _shapes, _watching
-from tapegrad.torch._arrays import is_parameter
+from tapegrad.torch import _graph, _indexing, _layout, _operators, _shapes, _values, _watching
 from tapegrad.torch._construct import track
 from tapegrad.torch._devices import CPU
 from tapegrad.torch._dtypes import SCALAR_TYPES, numpy_of
-from tapegrad.torch._exposed import handed_out
 from tapegrad.torch._modes import INFERENCE
 from tapegrad.torch._recorder import IMPLICIT, is_leaf_node, own
 from tapegrad.torch._storage import Storage
-from tapegrad.torch._tensor import STYLE, Tensor, adopt, another, auto_of, wrap
-from tapegrad.torch._text import text
+from tapegrad.torch._tensor import STYLE, Tensor, another, auto_of, wrap
 from tapegrad.torch._views import alias, give_memory, store_of, take, view_of
 from tapegrad.torch.autograd import _of_tensor
-from tapegrad.tree import flatten
-
-_OPERANDS = (Core, int, float, complex, bool, np.number, np.bool_, np.ndarray)
-
-
-# -- operators ---------------------------------------------------------------------------------------
-def _operator(name: str) -> Any:
-    entry = getattr(STYLE, name)
-
-    def forward(self: Any, other: Any) -> Any:
-        if isinstance(other, _OPERANDS):
-            return entry(self, other)
-        return NotImplemented
-
-    return forward
-
-
-def _reflected(name: str) -> Any:
-    entry = getattr(STYLE, name)
-
-    def reflected(self: Any, other: Any) -> Any:
-        if isinstance(other, _OPERANDS):
-            return entry(other, self)
-        return NotImplemented
-
-    return reflected
-
-
-def _in_place_operator(entry: Any) -> Any:
-    def augmented(self: Any, other: Any) -> Any:
-        return _inplace.update(self, entry, other)
-
-    return augmented
-
-
-def _divide_floor(x: Any, y: Any) -> Any:
-    divisor = y.array if isinstance(y, Core) else y
-    whole = getattr(divisor, "dtype", np.asarray(divisor).dtype).kind in "biu"
-    dividend = x.array if isinstance(x, Core) else x
-    if whole and np.asarray(dividend).dtype.kind in "biu" and not np.all(divisor):
-        raise RuntimeError("ZeroDivisionError")
-    return STYLE.floor_divide(x, y)
-
-
-def _equality(name: str) -> Any:
-    entry = getattr(STYLE, name)
-
-    def compare(self: Any, other: Any) -> Any:
-        if isinstance(other, _OPERANDS):
-            return entry(self, other)
-        return NotImplemented
-
-    return compare
-
-
-def contains(self: Any, element: Any) -> bool:
-    """Whether some element equals this."""
-    if isinstance(element, Core | int | float | complex | np.number):
-        return bool(np.any(np.asarray((self == element).array)))
-    raise RuntimeError(
-        f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
-    )
-
-
-# -- to Python and NumPy -----------------------------------------------------------------------------
-def only(x: Any) -> Any:
-    """The one element, as a number of NumPy's."""
-    raw, _ = x.read()
-    if type(raw) is Batched:
-        raise RuntimeError(
-            "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please "
-            "try to rewrite what you're doing with other operations."
-        )
-    found = np.asarray(getattr(raw, "bare", raw))
-    if found.size != 1:
-        raise RuntimeError(f"a Tensor with {found.size} elements cannot be converted to Scalar")
-    return found.reshape(())[()]
-
-
-def item(self: Any) -> Any:
-    """The one element as a Python number."""
-    found = only(self)
-    return float(found) if found.dtype.kind == "V" else found.item()
-
-
-def truth(self: Any) -> bool:
-    """Whether the one element is not zero."""
-    raw, _ = self.read()
-    if type(raw) is Batched:
-        raise RuntimeError(
-            "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
-            "please shout over at https://github.com/pytorch/functorch/issues/257 ."
-        )
-    found = np.asarray(getattr(raw, "bare", raw))
-    if found.size > 1:
-        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-    if not found.size:
-        raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
-    return bool(found.reshape(())[()])
-
-
-def numpy(self: Any, *, force: bool = False) -> Any:
-    """An array on the memory of the tensor, which must not require a gradient unless `force`."""
-    if own(self.node) is not None and not force:
-        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    return handed_out(self)
-
-
-def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
-    found = numpy(self)
-    return np.array(found, dtype=dtype, copy=copy) if dtype is not None or copy else found
-
-
-def _array_ufunc(self: Any, ufunc: Any, method: str, /, *inputs: Any, **words: Any) -> Any:
-    """A function of NumPy's on tensors gives a tensor, and is recorded."""
-    from tapegrad import protocols
-
-    return adopt(protocols.array_ufunc(self, ufunc, method, *inputs, **words))
-
-
-def _array_function(self: Any, function: Any, types: Any, args: Any, words: Any) -> Any:
-    """The same for what is no ufunc, if a tensor requires a gradient; otherwise NumPy computes it, and gives an array."""
-    from tapegrad import protocols
-
-    leaves, rebuild = flatten((args, words))
-    if any(isinstance(x, Core) and own(x.node) is not None for x in leaves):
-        return adopt(protocols.array_function(self, function, types, args, words))
-    args, words = rebuild([np.asarray(x.read()[0]) if isinstance(x, Core) else x for x in leaves])
-    return function(*args, **words)
-
-
-def tolist(self: Any) -> Any:
-    """Nested lists of Python numbers."""
-    raw = np.asarray(self.read()[0])
-    return raw.astype(np.float32).tolist() if raw.dtype.kind == "V" else raw.tolist()
-
-
-def _index(self: Any) -> int:
-    found = only(self)
-    if found.dtype.kind not in "iub":
-        raise TypeError("only integer tensors of a single element can be converted to an index")
-    return int(found)
-
-
-def _formatted(self: Any, spec: str) -> str:
-    if self.array.shape == () and (spec or (type(self) is Tensor and not is_parameter(self))):
-        return format(item(self), spec)
-    return object.__format__(self, spec) if spec else text(self)
-
-
-def _length(self: Any) -> int:
-    shape = self.array.shape
-    if not shape:
-        raise TypeError("len() of a 0-d tensor")
-    return int(shape[0])
-
-
-def _iterate(self: Any) -> Any:
-    if not self.array.shape:
-        raise TypeError("iteration over a 0-d tensor")
-    return iter(_pieces.unbind(self, 0))
 
 
 # -- autograd ----------------------------------------------------------------------------------------
@@ -398,32 +232,11 @@ def _reduced(self: Any) -> Any:
     return _rebuilt, (raw[()] if not raw.ndim else raw, _requires_grad(self), flags, dict(self.__dict__))
 
 
-_OPERATORS = {
-    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "mod": "remainder", "pow": "pow", "matmul": "matmul",
-    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
-}  # fmt: skip
-_COMPARISONS = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal"}
-
-
-def _operators() -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, op in _OPERATORS.items():
-        entry = getattr(STYLE, op)
-        found[f"__{name}__"] = entry
-        found[f"__r{name}__"] = _reflected(op)
-        found[f"__i{name}__"] = _in_place_operator(entry)
-    for name, op in _COMPARISONS.items():
-        found[f"__{name}__"] = _equality(op)
-    found["__floordiv__"] = _divide_floor
-    found["__rfloordiv__"] = lambda self, other: _divide_floor(other, self)
-    found["__ifloordiv__"] = _in_place_operator(_divide_floor)
-    return found
-
-
 def install() -> None:
     """Give the class its members."""
     members: dict[str, Any] = {
-        **_operators(),
+        **_operators.operators(),
+        **_values.MEMBERS,
         **_layout.VIEWS,
         "__neg__": STYLE.negative,
         "__pos__": lambda self: self,
@@ -431,27 +244,10 @@ def install() -> None:
         "__invert__": STYLE.bitwise_invert,
         "__getitem__": _indexing.getitem,
         "__setitem__": _indexing.setitem,
-        "__contains__": contains,
+        "__contains__": _operators.contains,
         "__hash__": object.__hash__,
-        "__len__": _length,
-        "__iter__": _iterate,
-        "__bool__": truth,
-        "__int__": lambda self: int(item(self)),
-        "__float__": lambda self: float(item(self)),
-        "__complex__": lambda self: complex(item(self)),
-        "__index__": _index,
-        "__array__": _array,
-        "__array_priority__": 1000,
-        "__array_ufunc__": _array_ufunc,
-        "__array_function__": _array_function,
         "__deepcopy__": _deepcopy,
         "__reduce_ex__": lambda self, _: _reduced(self),
-        "__repr__": text,
-        "__str__": text,
-        "__format__": _formatted,
-        "item": item,
-        "tolist": tolist,
-        "numpy": numpy,
         "requires_grad": property(_requires_grad, _set_requires_grad),
         "requires_grad_": requires_grad_,
         "is_leaf": property(_is_leaf),

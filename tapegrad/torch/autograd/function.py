@@ -6,7 +6,7 @@ import functools
 import inspect
 import warnings
 import weakref
-from typing import Any, final
+from typing import Any
 
 from tapegrad.core.node import Node as CoreNode
 from tapegrad.core.node import Recorded, make_node
@@ -16,156 +16,13 @@ from tapegrad.core.tensor import linked
 from tapegrad.registry.batching import lift
 from tapegrad.registry.rules import spec_of
 from tapegrad.registry.several import picked
-from tapegrad.torch import _graph, _packing
-from tapegrad.torch._errors import SPENT
 from tapegrad.torch._inplace import rewrite
 from tapegrad.torch._recorder import is_enabled, is_leaf_node, own, switch
 from tapegrad.torch._storage import wrote
 from tapegrad.torch._tensor import STYLE, Tensor, wrap
 from tapegrad.torch._views import alias, store_of
-from tapegrad.torch.autograd._function_steps import FunctionOp, backward_of
-
-
-class FunctionCtx:
-    """What `forward` leaves for `backward`."""
-
-    materialize_grads = True
-
-    def save_for_backward(self, *tensors: Any) -> None:
-        """Keep tensors, or None, for `backward`."""
-        for t in tensors:
-            if t is not None and not isinstance(t, Core):
-                raise TypeError(f"save_for_backward can only save variables, but argument {tensors.index(t)} is of type {type(t).__name__}")
-        self.to_save = tensors
-
-    def save_for_forward(self, *tensors: Any) -> None:
-        """Keep tensors, or None, for `jvp`."""
-        self.saved_for_forward = tensors
-
-    def mark_dirty(self, *args: Any) -> None:
-        """Say that these inputs were written to."""
-        self.dirty_tensors = args
-
-    def mark_non_differentiable(self, *args: Any) -> None:
-        """Say that these outputs have no derivative."""
-        self.non_differentiable = args
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Whether gradients of unused outputs arrive as zeros, or as None."""
-        self.materialize_grads = value
-
-
-class BackwardCFunction(FunctionCtx, _graph.Node):
-    """The context of one call, which is also its `grad_fn`."""
-
-    _forward_cls: Any
-    _of: Any = None
-    _kept: tuple[Any, ...] | None = ()
-
-    def __init__(self) -> None:
-        self.needs_input_grad: tuple[bool, ...] = ()
-
-    @property
-    def _node(self) -> Any:  # type: ignore[override]
-        found = None if self._of is None else self._of()
-        if found is None:
-            raise RuntimeError("this context is no longer part of a graph")
-        return found
-
-    def name(self) -> str:
-        return type(self).__name__
-
-    @property
-    def saved_tensors(self) -> tuple[Any, ...]:
-        """What `save_for_backward` has kept."""
-        if self._kept is None:
-            raise RuntimeError(SPENT)
-        if not self._kept and getattr(self, "to_save", None):
-            return tuple(self.to_save)
-        return tuple(None if k is None else k.get(self) for k in self._kept)
-
-    saved_variables = saved_tensors
-
-    def apply(self, *args: Any) -> Any:
-        """Run `backward`."""
-        return backward_of(self._forward_cls)(self, *args)
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-
-    __hash__ = object.__hash__
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    def __repr__(self) -> str:
-        return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
-
-
-@final
-class _Saved:
-    """A tensor that a context has kept: an output by its value alone, for it refers to the context."""
-
-    __slots__ = ("index", "node", "packed", "tensor", "version")
-
-    def __init__(self, t: Any, index: int | None) -> None:
-        self.index = index
-        self.node = None
-        hooks = _packing.active()
-        self.packed = None
-        self.version = 0
-        if hooks is not None:
-            self.tensor = None
-            self.node = None if index is not None else t.node
-            self.packed = (hooks[1], _packing.pack(hooks[0], t))
-            return
-        self.version = t._version if type(t).__name__ != "Inference" else 0
-        self.tensor = t if index is None else _view_of_value(t)
-
-    def get(self, ctx: Any) -> Any:
-        if self.packed is not None:
-            unpack, held = self.packed
-            found = unpack(held)
-            if not isinstance(found, Core):
-                raise TypeError("Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
-                                f"{type(found).__name__}")  # fmt: skip
-            return wrap(found.read()[0], self.node if self.index is None else _node_of_output(ctx, self.index))
-        t: Any = self.tensor
-        now = store_of(t).version if type(t).__name__ != "Inference" else 0
-        if now != self.version:
-            kind = f"torch.{_named(t)}Tensor {list(t.array.shape)}"
-            raise RuntimeError(
-                "one of the variables needed for gradient computation has been modified by an inplace operation: "
-                f"[{kind}], which was saved by {type(ctx).__name__}, is at version {now}; expected version {self.version} instead. "
-                "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-                "torch.autograd.set_detect_anomaly(True)."
-            )
-        if self.index is None:
-            return t
-        out = wrap(t.array, _node_of_output(ctx, self.index))
-        out._store = store_of(t)
-        return out
-
-
-def _named(t: Any) -> str:
-    from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
-
-    return SCALAR_TYPES[dtype_of(t.array.dtype)]
-
-
-def _view_of_value(t: Any) -> Any:
-    return alias(t)
-
-
-def _node_of_output(ctx: Any, index: int) -> Any:
-    node = None if ctx._of is None else ctx._of()
-    if node is None or not is_enabled():
-        return None
-    if len(node.t) == 1:
-        return node
-    from tapegrad.registry.several import PICK
-
-    return make_node(PICK, node, None, index, len(node.t), node.owners)
+from tapegrad.torch.autograd._function_context import BackwardCFunction, FunctionCtx, Saved
+from tapegrad.torch.autograd._function_steps import FunctionOp
 
 
 class FunctionMeta(type):
@@ -311,7 +168,7 @@ def _record(cls: Any, ctx: Any, args: tuple[Any, ...], outputs: tuple[Any, ...])
     results = tuple(_result(*next(found), given, dirty, fixed) if isinstance(y, Core) else y for y in outputs)
     places = {id(y): i for i, y in enumerate(ys)}
     ctx._kept = tuple(
-        None if t is None else _Saved(t, None if id(t) in given and id(t) not in dirty else places.get(id(t))) for t in kept
+        None if t is None else Saved(t, None if id(t) in given and id(t) not in dirty else places.get(id(t))) for t in kept
     )
     ctx.to_save = ()
     ctx.dirty_tensors = ctx.non_differentiable = ()

@@ -1,0 +1,137 @@
+"""The values of a tensor, for Python and for NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.core.tensor import Tensor as Core
+from tapegrad.kernels.batched import Batched
+from tapegrad.torch import _pieces
+from tapegrad.torch._arrays import is_parameter
+from tapegrad.torch._exposed import handed_out
+from tapegrad.torch._recorder import own
+from tapegrad.torch._tensor import Tensor, adopt
+from tapegrad.torch._text import text
+from tapegrad.tree import flatten
+
+
+def only(x: Any) -> Any:
+    """The one element, as a number of NumPy's."""
+    raw, _ = x.read()
+    if type(raw) is Batched:
+        raise RuntimeError(
+            "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please "
+            "try to rewrite what you're doing with other operations."
+        )
+    found = np.asarray(getattr(raw, "bare", raw))
+    if found.size != 1:
+        raise RuntimeError(f"a Tensor with {found.size} elements cannot be converted to Scalar")
+    return found.reshape(())[()]
+
+
+def item(self: Any) -> Any:
+    """The one element as a Python number."""
+    found = only(self)
+    return float(found) if found.dtype.kind == "V" else found.item()
+
+
+def truth(self: Any) -> bool:
+    """Whether the one element is not zero."""
+    raw, _ = self.read()
+    if type(raw) is Batched:
+        raise RuntimeError(
+            "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
+            "please shout over at https://github.com/pytorch/functorch/issues/257 ."
+        )
+    found = np.asarray(getattr(raw, "bare", raw))
+    if found.size > 1:
+        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+    if not found.size:
+        raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+    return bool(found.reshape(())[()])
+
+
+def numpy(self: Any, *, force: bool = False) -> Any:
+    """An array on the memory of the tensor, which must not require a gradient unless `force`."""
+    if own(self.node) is not None and not force:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    return handed_out(self)
+
+
+def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
+    found = numpy(self)
+    return np.array(found, dtype=dtype, copy=copy) if dtype is not None or copy else found
+
+
+def _array_ufunc(self: Any, ufunc: Any, method: str, /, *inputs: Any, **words: Any) -> Any:
+    """A function of NumPy's on tensors gives a tensor, and is recorded."""
+    from tapegrad import protocols
+
+    return adopt(protocols.array_ufunc(self, ufunc, method, *inputs, **words))
+
+
+def _array_function(self: Any, function: Any, types: Any, args: Any, words: Any) -> Any:
+    """The same for what is no ufunc, if a tensor requires a gradient; otherwise NumPy computes it, and gives an array."""
+    from tapegrad import protocols
+
+    leaves, rebuild = flatten((args, words))
+    if any(isinstance(x, Core) and own(x.node) is not None for x in leaves):
+        return adopt(protocols.array_function(self, function, types, args, words))
+    args, words = rebuild([np.asarray(x.read()[0]) if isinstance(x, Core) else x for x in leaves])
+    return function(*args, **words)
+
+
+def tolist(self: Any) -> Any:
+    """Nested lists of Python numbers."""
+    raw = np.asarray(self.read()[0])
+    return raw.astype(np.float32).tolist() if raw.dtype.kind == "V" else raw.tolist()
+
+
+def _index(self: Any) -> int:
+    found = only(self)
+    if found.dtype.kind not in "iub":
+        raise TypeError("only integer tensors of a single element can be converted to an index")
+    return int(found)
+
+
+def _formatted(self: Any, spec: str) -> str:
+    if self.array.shape == () and (spec or (type(self) is Tensor and not is_parameter(self))):
+        return format(item(self), spec)
+    return object.__format__(self, spec) if spec else text(self)
+
+
+def _length(self: Any) -> int:
+    shape = self.array.shape
+    if not shape:
+        raise TypeError("len() of a 0-d tensor")
+    return int(shape[0])
+
+
+def _iterate(self: Any) -> Any:
+    if not self.array.shape:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(_pieces.unbind(self, 0))
+
+
+#: The members that give values, by name.
+MEMBERS: dict[str, Any] = {
+    "__len__": _length,
+    "__iter__": _iterate,
+    "__bool__": truth,
+    "__int__": lambda self: int(item(self)),
+    "__float__": lambda self: float(item(self)),
+    "__complex__": lambda self: complex(item(self)),
+    "__index__": _index,
+    "__array__": _array,
+    "__array_priority__": 1000,
+    "__array_ufunc__": _array_ufunc,
+    "__array_function__": _array_function,
+    "__repr__": text,
+    "__str__": text,
+    "__format__": _formatted,
+    "item": item,
+    "tolist": tolist,
+    "numpy": numpy,
+}
