@@ -187,14 +187,22 @@ def present_default() -> Generator | None:
 
 
 @contextlib.contextmanager
-def deferring(deferred: Callable[..., Any]) -> Iterator[None]:
-    """Call `deferred(what, numbers, shape, dtype)` for a raw array, where this thread would draw by calling `numbers()`."""
+def deferring(deferred: Callable[..., Any] | None) -> Iterator[None]:
+    """Call `deferred(what, numbers, shape, dtype)` for a raw array, where this thread would draw by calling `numbers()`.
+
+    None: draw at once.
+    """
     before = _replay.deferred
     _replay.deferred = deferred
     try:
         yield
     finally:
         _replay.deferred = before
+
+
+def drawn_by(what: str, numbers: Callable[[], Any], shape: tuple[int, ...], dtype: Any) -> Any:
+    """A raw array of what `numbers()` gives: called now, or in each call of the function that is being compiled."""
+    return placed(numbers()) if _replay.deferred is None else _replay.deferred(what, numbers, shape, dtype)
 
 
 def _floating(what: str, dtype: Any) -> np.dtype[Any]:

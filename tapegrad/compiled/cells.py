@@ -6,7 +6,7 @@ import _thread
 import contextlib
 import functools
 import threading
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
 import tensorflow as tf
@@ -104,6 +104,8 @@ class Trace:
         self._values: dict[int, Any] = {id(v): x.array for v, x in given or ()}
         self.nodes: dict[int, Any] = {id(v): x.node for v, x in given or ()}
         self.read: list[Variable] = []
+        self.first: dict[int, Any] = {}  # what was read of a variable before anything was assigned
+        self.draws = False
         self.assigned: dict[int, Variable] = {}
 
     def get(self, variable: Variable) -> Any:
@@ -112,7 +114,7 @@ class Trace:
         except KeyError:
             pass
         self.read.append(variable)
-        found = self._values[id(variable)] = wrapped(cell_of(variable).store.read_value())
+        found = self._values[id(variable)] = self.first[id(variable)] = wrapped(cell_of(variable).store.read_value())
         return found
 
     def set(self, variable: Variable, array: Any) -> None:
@@ -120,16 +122,24 @@ class Trace:
         if self._outward:
             self.assigned[id(variable)] = variable
 
+    def value_of(self, key: int) -> Any:
+        return self._values[key]
+
     def draw(self, what: str, numbers: Callable[[], Any], shape: tuple[int, ...], dtype: Any) -> TFArray:
         """An input of the graph for which each call draws numbers anew, on the host."""
         if not self._outward:
-            raise RandomnessError(
-                f"random.{what}: a compiled function that draws random numbers can't be differentiated from outside, for its "
-                "derivative would draw others; take the gradient inside, or draw outside and give the numbers as an argument"
-            )
+            self.refuse(f"random.{what}: a compiled function")
+        self.draws = True
         spec = tf.TensorSpec(shape, tf.as_dtype(dtype))
         made: Any = self._graph.capture_call_time_value(lambda: tf.constant(numbers(), spec.dtype), spec, key=object())
         return wrapped(made)
+
+    def refuse(self, who: str) -> NoReturn:
+        """Raises RandomnessError, for the derivative of a function that draws random numbers."""
+        raise RandomnessError(
+            f"{who} that draws random numbers can't be differentiated from outside, for its derivative would draw others; take "
+            "the gradient inside, or draw outside and give the numbers as an argument"
+        )
 
     def write_back(self) -> None:
         """The assignments, as the last thing that the graph does."""
@@ -198,6 +208,23 @@ def tracing(trace: Trace) -> Iterator[None]:
             if not _tracing:
                 for name in _SEEN_THROUGH:
                     delattr(Variable, name)
+
+
+@contextlib.contextmanager
+def outside() -> Iterator[None]:
+    """Leave the trace of this thread: what is inside is computed at once, and variables are what they are between calls."""
+    before, _local.trace = _local.trace, None
+    try:
+        with random.deferring(None), tf.init_scope():
+            yield
+    finally:
+        _local.trace = before
+
+
+def assigned() -> dict[int, Any]:
+    """What variables have been assigned so far in the trace of this thread, by identity."""
+    trace = _local.trace
+    return {} if trace is None else {key: trace.value_of(key) for key in trace.assigned}
 
 
 def is_tracing() -> bool:

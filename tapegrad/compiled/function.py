@@ -24,10 +24,10 @@ T = TypeVar("T")
 
 
 @overload
-def function(fn: Callable[P, T], *, jit_compile: bool = False) -> Function[P, T]: ...
+def function(fn: Callable[P, T], *, jit_compile: bool = False, shapes: Any = None) -> Function[P, T]: ...
 @overload
-def function(fn: None = None, *, jit_compile: bool = False) -> Callable[[Callable[P, T]], Function[P, T]]: ...
-def function(fn: Any = None, *, jit_compile: bool = False) -> Any:
+def function(fn: None = None, *, jit_compile: bool = False, shapes: Any = None) -> Callable[[Callable[P, T]], Function[P, T]]: ...
+def function(fn: Any = None, *, jit_compile: bool = False, shapes: Any = None) -> Any:
     """A function of tapegrad ops, compiled through `tf.function`; with `jit_compile`, by XLA.  Also a decorator.
 
     The first call traces `fn`: Python runs once, with tensors that have no values yet, and what it computes becomes a graph
@@ -40,6 +40,8 @@ def function(fn: Any = None, *, jit_compile: bool = False) -> Any:
       (`logging.getLogger("tapegrad")`) says which, and how much.
     * Another dtype, rank or structure is traced anew; of another shape, once, after which that length is left open.  What
       traces too often is reported in the log, with what differed.
+    * `shapes`: the shape of each input, in the order in which they come, with None for a length that is left open.  One trace
+      serves all that fit, and their first derivatives too; others are refused with a ShapeError.
     * Side effects of Python (`print`, appending to a list, drawing from NumPy's generators) happen as `fn` is traced, and
       not in later calls.  `tapegrad.random` draws anew in each call.
     * Under a tape, a call is one differentiable op, to any order: its derivative is compiled too, and computes the
@@ -59,20 +61,21 @@ def function(fn: Any = None, *, jit_compile: bool = False) -> Any:
             return loss
     """
     if fn is None:
-        return functools.partial(function, jit_compile=jit_compile)
+        return functools.partial(function, jit_compile=jit_compile, shapes=shapes)
     if not callable(fn):
         raise ArgumentError(f"function(fn): expected a function, got {type(fn).__name__}")
     tensorflow()
-    return Function(fn, jit_compile)
+    return Function(fn, jit_compile, shapes)
 
 
 @final
 class Function(Generic[P, T]):
     """What `tapegrad.function` gives: calls the compiled `fn`, which is `python_function`."""
 
-    def __init__(self, fn: Callable[P, T], jit_compile: bool) -> None:
+    def __init__(self, fn: Callable[P, T], jit_compile: bool, shapes: Any = None) -> None:
         self.python_function = fn
         self.jit_compile = jit_compile
+        self.shapes = None if shapes is None else tuple(map(tuple, shapes))
         self._graphs: dict[Any, Graph] = {}
         functools.update_wrapper(self, fn)
 
@@ -171,9 +174,13 @@ def _is_watched(x: Any) -> bool:
     return node is not None and not state.active.recorders.isdisjoint(node.owners.recorders)
 
 
+#: The present value of a variable: a facade's class may mean something else by that name.
+_value: Any = Variable.value.fget  # type: ignore[attr-defined]
+
+
 def _recorded(graph: Graph, inputs: Sequence[Any]) -> Any:
     """One call as one op, whose derivative is compiled as well."""
-    variables = [v for v in graph.variables if is_inexact(v.dtype)]
+    variables = [v for v in graph.variables if is_inexact(v.array.dtype)]
     arrays = [x if isinstance(x, Tensor) else asarray(x) for x in inputs]
     rebuild: list[Any] = []
 
@@ -193,5 +200,5 @@ def _recorded(graph: Graph, inputs: Sequence[Any]) -> Any:
         linked = dict(zip(map(id, variables), given[len(arrays) :], strict=True))
         return [linked.get(id(v), x) for v, x in zip(graph.variables, before, strict=True)]
 
-    values = call(*arrays, *[v.value for v in variables])
+    values = call(*arrays, *map(_value, variables))
     return rebuild[0](list(values))

@@ -11,8 +11,10 @@ import optree
 import tensorflow as tf
 
 from tapegrad.compiled import cells
+from tapegrad.compiled.kept import Kept
 from tapegrad.core.tensor import Tensor, tensor
 from tapegrad.dtypes import is_inexact
+from tapegrad.errors import ShapeError
 from tapegrad.kernels.tensorflow_array import TFArray, wrapped
 from tapegrad.kernels.tensorflow_calls import EAGER, MANY
 from tapegrad.registry.backends import tensorflow
@@ -101,12 +103,20 @@ class Graph:
         self._kinds: list[tuple[_Shapes, Any]] = []  # shapes that were traced, lengths left open as None
         self._by_shapes: dict[_Shapes, Any] = {}
         self._derivatives: dict[tuple[int, ...], Any] = {}
+        self._kept: Kept | None = None
 
     def _traced(self, *bare: Any) -> dict[str, Any]:
         """What TensorFlow traces: bare tensors in and out, under a key that tells which trace it was."""
         trace = cells.Trace()
+        inputs = [tensor(wrapped(b)) for b in bare]
         with cells.tracing(trace):
-            found = self.run([tensor(wrapped(b)) for b in bare])
+            if self._fn.shapes is None:
+                found = self.run(inputs)
+            else:  # it is to be the only run of Python
+                with GradientTape(persistent=True) as tape:
+                    tape.watch([x for x in inputs if is_inexact(x.array.dtype)])
+                    found = self.run(inputs)
+                self._kept = Kept(trace, tape, inputs, tensors_of(found))
             plan = _Plan(found, trace)
             trace.write_back()
         for v in (*trace.read, *trace.assigned.values()):
@@ -144,6 +154,8 @@ class Graph:
         return found
 
     def _search(self, shapes: _Shapes, bare: Sequence[Any]) -> Any:
+        if self._fn.shapes is not None:
+            return self._declared(self._fn.shapes, shapes, bare)
         for known, concrete in self._kinds:
             if all(_covers(k, s) for k, s in zip(known, shapes, strict=True)):
                 return concrete
@@ -158,6 +170,18 @@ class Graph:
             made = self._compiled.get_concrete_function(*specs)
         self._kinds.append((wanted, made))
         return made
+
+    def _declared(self, declared: _Shapes, shapes: _Shapes, bare: Sequence[Any]) -> Any:
+        fits = len(declared) == len(shapes) and all(
+            len(d) == len(s) and all(k is None or k == n for k, n in zip(d, s, strict=True))
+            for d, s in zip(declared, shapes, strict=True)
+        )
+        if not fits:
+            raise ShapeError(f"{self._fn!r}: expected inputs of the shapes {list(declared)}, got {list(shapes)}")
+        if not self._kinds:
+            specs = [tf.TensorSpec(d, b.dtype) for d, b in zip(declared, bare, strict=True)]
+            self._kinds.append((declared, self._compiled.get_concrete_function(*specs)))
+        return self._kinds[0][1]
 
     def results(self, inputs: Sequence[Any]) -> tuple[list[Tensor], Callable[[list[Any]], Any]]:
         """The tensors among the results of a call, and what puts them into their structure."""
@@ -188,12 +212,16 @@ class Graph:
             return self._derivatives[key]
 
         def pullback(inputs: list[Tensor], values: list[Tensor], cotangents: list[Tensor]) -> list[Any]:
+            kept = self._kept
+            given = (*inputs, *values, *cotangents)
+            if kept is not None and all(v.trainable for v in variables) and all(x.node is None for x in given):
+                return kept.pullback(variables, inputs, dict(zip(map(id, self.variables), values, strict=True)), cotangents)
             trace = cells.Trace(list(zip(self.variables, values, strict=True)))
             sources = [*inputs, *variables]
             with cells.tracing(trace), GradientTape() as tape:
-                tape.watch([x for x in sources if is_inexact(x.dtype)])
+                tape.watch([x for x in sources if is_inexact(x.array.dtype)])
                 found = tensors_of(self.run(inputs))
-                pairs = [(y, g) for y, g in zip(found, cotangents, strict=True) if is_inexact(y.dtype)]
+                pairs = [(y, g) for y, g in zip(found, cotangents, strict=True) if is_inexact(y.array.dtype)]
                 return list(tape.gradient([y for y, _ in pairs], sources, output_gradients=[g for _, g in pairs]))
 
         made: Any = Function(pullback, self._fn.jit_compile)

@@ -257,6 +257,11 @@ def wrapped(bare: Any) -> TFArray:
         raise TypeError(f"expected a tensor of numbers, got one of TensorFlow's dtype {bare.dtype.name}") from None
 
 
+def static_value(bare: Any) -> Any:
+    """What a symbolic tensor is in every call, as an array of NumPy's; None where that is not known."""
+    return tf.get_static_value(bare)
+
+
 def _restored(values: Any) -> TFArray:
     return wrapped(constant(values))
 
