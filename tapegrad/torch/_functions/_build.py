@@ -1,7 +1,7 @@
 """From a table of signatures to functions and methods.
 
 A row says how PyTorch calls it and what it computes: `"exp(input)": "S.exp(input)"`.  `S.name` is an op of the style, any other
-name a function of the table's own module.  The text is compiled, so a call costs one Python call more than the op.
+name a function of the table's own module.  The text is compiled at the first call; then a call costs one Python call more than the op.
 
 A function takes `out=`, and the names of NumPy that PyTorch takes too: `axis` for `dim`, `keepdims` for `keepdim`.
 """
@@ -11,7 +11,8 @@ from __future__ import annotations
 import inspect
 import linecache
 import re
-from typing import TYPE_CHECKING, Any
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, final
 
 from tapegrad.torch._inplace import in_place
 from tapegrad.torch._recorder import is_enabled
@@ -39,7 +40,29 @@ MISSING = _Missing()
 
 
 def compiled(signature: str, body: str, names: Mapping[str, Any], *, out: bool = True, where: str = "torch") -> Any:
-    """The function of one row."""
+    """The function of one row; its text is compiled when it is first called."""
+    name = signature.partition("(")[0].strip()
+    space: dict[str, Any] = {}
+    made = FunctionType(_stub.__code__, space, name)
+    made.__qualname__ = name
+    made.__module__ = f"tapegrad.{where}"
+    made.__signature__ = _Signature(signature, out)  # type: ignore[attr-defined]
+
+    def first(args: tuple[Any, ...], words: dict[str, Any]) -> Any:
+        found = _function(signature, body, names, space, out, where)
+        made.__defaults__, made.__kwdefaults__ = found.__defaults__, found.__kwdefaults__
+        made.__code__ = found.__code__
+        return made(*args, **words)
+
+    space["_first"] = first
+    return made
+
+
+def _stub(*args: Any, **words: Any) -> Any:
+    return _first(args, words)  # type: ignore[name-defined]  # noqa: F821
+
+
+def _function(signature: str, body: str, names: Mapping[str, Any], space: dict[str, Any], out: bool, where: str) -> Any:
     name, params = _parsed(signature)
     by_alias = [(p, _ALIASES[p]) for p, _ in params if p in _ALIASES]
     checked: list[str] = []
@@ -73,21 +96,42 @@ def compiled(signature: str, body: str, names: Mapping[str, Any], *, out: bool =
         lines += ["    if out is None:", f"        return {text}", f"    return into({name!r}, out, {text})"]
     else:
         lines.append(f"    return {text}")
-    space: dict[str, Any] = {**names, "MISSING": MISSING, "missing": missing, "into": into, "scalar_first": scalar_first}
+    space.update({**names, "MISSING": MISSING, "missing": missing, "into": into, "scalar_first": scalar_first})
+    space["__name__"] = f"tapegrad.{where}"
     for op in set(re.findall(r"\bS\.(\w+)", body)):
         space[f"S_{op}"] = getattr(STYLE, op)
     source = "\n".join(lines) + "\n"
     path = f"<tapegrad.torch: {where}.{name}>"
     linecache.cache[path] = (len(source), None, source.splitlines(True), path)
+    own = space.get(name)  # a function that the text calls may have the same name
     exec(compile(source, path, "exec"), space)
-    made = space[name]
-    made.__module__ = f"tapegrad.{where}"
-    shown = [p if d is None else f"{p}={d}" for p, d in params] + (["out=None"] if out else [])
-    if out and "*" not in shown[:-1]:
-        shown.insert(-1, "*")
-    made.__text_signature__ = f"({', '.join(shown)})"
-    made.__signature__ = _signature(shown)
-    return made
+    found = space.pop(name)
+    if own is not None:
+        space[name] = own
+    return found
+
+
+@final
+class _Signature(inspect.Signature):
+    """A signature that is put together when somebody looks at it."""
+
+    __slots__ = ("_found", "_out", "_text")
+    _return_annotation = inspect.Signature.empty
+
+    def __init__(self, text: str, out: bool) -> None:
+        self._text, self._out = text, out
+        self._found: Any = None
+
+    @property
+    def _parameters(self) -> Any:
+        if self._found is None:
+            shown = [p if d is None else f"{p}={d}" for p, d in _parsed(self._text)[1]] + (["out=None"] if self._out else [])
+            if self._out and "*" not in shown[:-1]:
+                shown.insert(-1, "*")
+            space: dict[str, Any] = {"MISSING": MISSING}
+            exec(f"def f({', '.join(shown)}): ...", space)
+            self._found = inspect.signature(space["f"]).parameters
+        return self._found
 
 
 def _parsed(signature: str) -> tuple[str, list[tuple[str, str | None]]]:
@@ -105,12 +149,6 @@ def _parsed(signature: str) -> tuple[str, list[tuple[str, str | None]]]:
         depth += (c in "([") - (c in ")]")
         part += c
     return name.strip(), params
-
-
-def _signature(parts: list[str]) -> inspect.Signature:
-    space: dict[str, Any] = {"MISSING": MISSING}
-    exec(f"def f({', '.join(parts)}): ...", space)
-    return inspect.signature(space["f"])
 
 
 def missing(name: str, param: str) -> TypeError:
