@@ -25,8 +25,7 @@ def main(where: str, script: str, times: str) -> int:
             importlib.import_module("torch").set_num_threads(1)
     else:
         importlib.import_module(f"tapegrad.{style}")
-        if where == "tensorflow":
-            importlib.import_module("tensorflow")
+        importlib.import_module("tapegrad.registry.backends").backend(where)
     began = time.perf_counter()
     if where == "real":
         sys.argv = [script]

@@ -72,6 +72,10 @@ class RandomnessError(TapegradError, RuntimeError):
     """
 
 
+class CompilationError(TapegradError, RuntimeError):
+    """A compiled function can't be run: XLA lacks an op of it, or memory is exhausted."""
+
+
 class DeclarationError(TapegradError, TypeError):
     """An op is declared with an unknown name, without a derivative, or without laws."""
 

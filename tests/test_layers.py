@@ -15,7 +15,7 @@ PACKAGE = Path(tapegrad.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # The parts of tapegrad, and what each may import besides itself. A new part needs a line: that is the moment to think.
-LEAVES = {"_version", "dtypes", "elsewhere", "errors", "info"}
+LEAVES = {"_version", "dtypes", "elsewhere", "errors", "info", "silence"}
 CORE = LEAVES | {"core"}
 REGISTRY = CORE | {"kernels", "registry"}
 OPS = REGISTRY | {"ops"}
@@ -43,10 +43,11 @@ MAY_IMPORT = {
     **dict.fromkeys(PROTOCOLS, OPS | PROTOCOLS | {"tree"}),
     "tapegrad": NAMES | {"compiled", "ecosystem"},  # tapegrad/__init__.py
     "ecosystem": NAMES | {"torch", "tf"},  # whose functions stand for their frameworks' own
-    "testing": FACADES | {"torch", "tf"},  # whose functions it checks too
-    **dict.fromkeys(("demo", "keras", "torch"), FACADES),
+    "testing": FACADES | {"compiled", "torch", "tf"},  # whose functions it checks too
+    "demo": FACADES,
+    "keras": FACADES | {"compiled"},
     "torch": FACADES | {"events"},
-    "tf": FACADES | {"events", "keras"},
+    "tf": FACADES | {"compiled", "events", "keras"},
     "compiled": PROGRAMS | {"random"},
     "migrate": LEAVES | {"tapegrad"},  # it finds the facades by name, when a script asks for one
     "__main__": LEAVES | {"demo", "migrate", "registry"},  # the registry for documents of ops

@@ -14,10 +14,11 @@ from tapegrad.compiled import cells
 from tapegrad.compiled.kept import Kept
 from tapegrad.core.tensor import Tensor, tensor
 from tapegrad.dtypes import is_inexact
-from tapegrad.errors import ShapeError
+from tapegrad.errors import CompilationError, ShapeError
 from tapegrad.kernels.tensorflow_array import TFArray, wrapped
 from tapegrad.kernels.tensorflow_calls import EAGER, MANY
 from tapegrad.registry.backends import tensorflow
+from tapegrad.registry.space import ERRORS
 from tapegrad.tape import GradientTape
 from tapegrad.variable import Variable
 
@@ -189,15 +190,29 @@ class Graph:
         concrete = self._concrete(given)
         for v in self.variables:
             cells.cell_of(v).take(v)
-        if MANY:
-            with _where(given):
+        try:
+            if MANY:
+                with _where(given):
+                    ((key, bare),) = _called(concrete, given).items()
+            else:
                 ((key, bare),) = _called(concrete, given).items()
-        else:
-            ((key, bare),) = _called(concrete, given).items()
+        except tf.errors.OpError as error:
+            raise self._failed(error, given) from error
         plan = self._plans[int(key)]
         for v in plan.assigned:
             cells.cell_of(v).advanced(v)
         return [tensor(wrapped(b)) for b in bare], plan.rebuild
+
+    def _failed(self, error: Exception, given: Sequence[Any]) -> Exception:
+        """What is raised for an error of TensorFlow's in a call: it names the function and what it was given."""
+        message, *_ = str(error).split("\n\nStack trace")
+        inputs = ", ".join(f"{b.dtype.name} {tuple(b.shape)}" for b in given) or "no arrays"
+        how = "compiled by XLA" if self._fn.jit_compile else "compiled"
+        text = f"{self._fn.python_function!r}, {how}, given {inputs}: {message}"
+        known = next((ERRORS[c] for c in type(error).__mro__ if c in ERRORS), None)
+        if known is None or "unsupported operations" in message:
+            return CompilationError(text)
+        return known(error)(text)
 
     def __call__(self, inputs: Sequence[Any]) -> Any:
         found, rebuild = self.results(inputs)

@@ -18,6 +18,7 @@ import tensorflow as tf
 from tensorflow.python import pywrap_tfe
 from tensorflow.python.eager import context, core
 from tensorflow.python.framework import kernels as _kernels
+from tensorflow.python.framework import op_def_registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,6 +113,9 @@ def op(name: str) -> Callable[..., Any]:
 def supports(name: str, dtype: np.dtype[Any], attr: str = "T") -> bool:
     """Whether TensorFlow has a kernel of this op for a dtype on the CPU, whose kernels are the most."""
     wanted = TF_OF[dtype].as_datatype_enum
+    for a in op_def_registry.get(name).attr:  # some kernels are registered for more than the op takes
+        if a.name == attr and a.allowed_values.list.type and wanted not in a.allowed_values.list.type:
+            return False
     for kernel in _kernels.get_registered_kernels_for_op(name).kernel:
         if kernel.device_type == "CPU":
             allowed = [c.allowed_values.list.type for c in kernel.constraint if c.name == attr]

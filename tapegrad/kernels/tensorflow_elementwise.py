@@ -213,7 +213,7 @@ def pow(x1: Any, x2: Any) -> Any:
         return y
     base, exponent = made(a, d), made(b, d)
     at_zero = where(equal(exponent, 0), 1, where(greater(real(exponent), 0), 0, complex(math.nan, math.nan)))
-    return where(equal(base, 0), at_zero, y)
+    return where(equal(base, 0), converted(at_zero, d), y)
 
 
 def _power_of_uint64(base: Any, exponent: Any) -> Any:
@@ -272,9 +272,9 @@ def logaddexp(x1: Any, x2: Any) -> Any:
 
 
 # -- what TensorFlow has ---------------------------------------------------------------------------------
-exp, log, sqrt = unary("Exp"), unary("Log"), unary("Sqrt")
+exp, _log, sqrt = unary("Exp"), unary("Log"), unary("Sqrt")
 sin, cos, tan = unary("Sin"), unary("Cos"), unary("Tan")
-sinh, cosh, tanh, asinh = unary("Sinh"), unary("Cosh"), unary("Tanh"), unary("Asinh")
+sinh, cosh, _tanh, asinh = unary("Sinh"), unary("Cosh"), unary("Tanh"), unary("Asinh")
 acosh, atanh = unary("Acosh"), unary("Atanh")
 sigmoid = unary("Sigmoid")
 _log1p, _expm1 = unary("Log1p"), unary("Expm1")
@@ -287,13 +287,31 @@ def atan2(x1: Any, x2: Any) -> Any:
     return _atan2(*(converted(made(t, d), inexact(d)) for t in (a, b)))
 
 
+def log(x: Any) -> Any:
+    """Of complex numbers by parts: TensorFlow squares them, which overflows (measured with 2.21)."""
+    y = _log(x)
+    if y.dtype.kind != "c":
+        return y
+    a, b = real(x), imag(x)
+    return where(isfinite(y), y, from_parts(_log(hypot(a, b)), atan2(b, a)))
+
+
+def tanh(x: Any) -> Any:
+    """At complex infinities the imaginary part is a zero that has its sign, as the array API says."""
+    y = _tanh(x)
+    if y.dtype.kind != "c":
+        return y
+    a, b = real(x), imag(x)
+    return where(logical_and(isinf(a), isfinite(b)), from_parts(copysign(1, a), copysign(0, b)), y)
+
+
 def _in_bases(base: float) -> Callable[[Any], Any]:
     def kernel(x: Any) -> Any:
         y = log(x)
         d = y.dtype
+        if d.kind == "c":  # part by part: 0 times infinity is no number
+            return from_parts(multiply(real(y), 1 / math.log(base)), multiply(imag(y), 1 / math.log(base)))
         y = multiply(y, 1 / math.log(base))
-        if d.kind == "c":
-            return y
         whole = round(y)  # exact at powers of the base
         return where(equal(pow(base, whole), converted(asarray(x), d)), whole, y)
 
@@ -333,7 +351,10 @@ def asin(x: Any) -> Any:
 
 def acos(x: Any) -> Any:
     x = asarray(x)
-    return _acos(x) if x.dtype.kind != "c" else subtract(math.pi / 2, asin(x))
+    if x.dtype.kind != "c":
+        return _acos(x)
+    w = asinh(from_parts(negative(imag(x)), real(x)))  # part by part, so that infinities and zeros keep their signs
+    return from_parts(subtract(math.pi / 2, imag(w)), real(w))
 
 
 def atan(x: Any) -> Any:

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from tapegrad.kernels import tensorflow_calls as calls
 from tapegrad.kernels.numpy_linalg import path_of
-from tapegrad.kernels.tensorflow_array import able, asarray, common, converted, made, pair, wrapped
+from tapegrad.kernels.tensorflow_array import TFArray, able, asarray, common, converted, made, pair, wrapped
 from tapegrad.kernels.tensorflow_basics import conj, equal, greater, part_dtype, real, where
 from tapegrad.kernels.tensorflow_calls import C64, F64, INT64, constant, number, scalar
 from tapegrad.kernels.tensorflow_elementwise import abs, divide, exp, floor, log2, maximum, multiply
@@ -133,8 +133,13 @@ def inv_or_inf(x: Any) -> Any:
     return where(singular, math.inf, inv(regular))
 
 
-def _tolerance(x: Any, rtol: Any) -> Any:
-    return builtins.max(x.shape[-2:]) * np.finfo(x.dtype).eps if rtol is None else rtol
+def _limit(x: Any, s: Any, rtol: Any) -> Any:
+    """What a singular value has to exceed to count."""
+    if rtol is None:
+        rtol = builtins.max(x.shape[-2:]) * np.finfo(x.dtype).eps
+    elif not isinstance(rtol, int | float | TFArray):
+        rtol = np.asarray(rtol)
+    return multiply(max(s, axis=-1, keepdims=True), expand_dims(rtol, axis=-1) if np.ndim(rtol) else rtol)
 
 
 def pinv(x: Any, *, rtol: Any = None) -> Any:
@@ -142,8 +147,7 @@ def pinv(x: Any, *, rtol: Any = None) -> Any:
     if 0 in x.shape:
         return zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), dtype=x.dtype)
     u, s, vh = svd(x, full_matrices=False)
-    limit = multiply(max(s, axis=-1, keepdims=True), expand_dims(rtol, axis=-1) if np.ndim(rtol) else _tolerance(x, rtol))
-    kept = greater(s, limit)
+    kept = greater(s, _limit(x, s, rtol))
     s = where(kept, divide(1, where(kept, s, 1)), 0)
     return matmul(multiply(matrix_adjoint(vh), expand_dims(converted(s, x.dtype), axis=-2)), matrix_adjoint(u))
 
@@ -153,8 +157,7 @@ def matrix_rank(x: Any, *, rtol: Any = None) -> Any:
     if 0 in x.shape[-2:]:
         return zeros(x.shape[:-2], dtype=INT64)
     s = svdvals(x)
-    limit = multiply(max(s, axis=-1, keepdims=True), expand_dims(rtol, axis=-1) if np.ndim(rtol) else _tolerance(x, rtol))
-    return sum(converted(greater(s, limit), INT64), axis=-1)
+    return sum(converted(greater(s, _limit(x, s, rtol)), INT64), axis=-1)
 
 
 # -- factorisations --------------------------------------------------------------------------------------

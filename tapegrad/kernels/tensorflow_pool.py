@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tapegrad.kernels import tensorflow_calls as calls
 from tapegrad.kernels.numpy_conv import output_size
-from tapegrad.kernels.tensorflow_array import Size, asarray, converted
+from tapegrad.kernels.tensorflow_array import Size, asarray, converted, made
 from tapegrad.kernels.tensorflow_basics import equal, isnan, logical_and, logical_not, logical_or, where
-from tapegrad.kernels.tensorflow_calls import BF16, BOOL, F16, F32, INT64
+from tapegrad.kernels.tensorflow_calls import BF16, BOOL, F16, F32, F64, INT64
 from tapegrad.kernels.tensorflow_conv import Taps, cropped, padded, padded_shape
 from tapegrad.kernels.tensorflow_elementwise import add, maximum
 from tapegrad.kernels.tensorflow_shape import broadcast_to, zeros
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
     Ints = tuple[int, ...]
     Pairs = tuple[tuple[int, int], ...]
+
+
+_MAX_POOL_GRAD = calls.op("MaxPoolGrad")
 
 
 def _lowest(dtype: Any) -> Any:
@@ -91,10 +95,17 @@ def _chosen(x: Any, y: Any, padding: Pairs, taps: Taps) -> Iterator[Any]:
 
 
 def window_put(v: Any, x: Any, y: Any, *, window: Ints, stride: Ints, padding: Pairs, dilation: Ints) -> Any:
-    """Zeros like `x`, with `v` added where the first element of each window is that equals its largest, `y`."""
+    """Zeros like `x`, with `v` added where the first element of each window is that equals its largest, `y`.
+
+    Of windows with NaN, TensorFlow's own op may choose another element than the first NaN.
+    """
     v, x, y = asarray(v), asarray(x), asarray(y)
     if 0 in (*x.shape, *y.shape):
         return zeros(x.shape, dtype=v.dtype)
+    d = x.dtype
+    if len(window) == 2 and v.dtype is d is y.dtype and (d is F32 or d is F64) and dilation == (1, 1) and not any(map(any, padding)):
+        sizes = {"ksize": [1, *window, 1], "strides": [1, *stride, 1], "padding": "VALID", "data_format": "NHWC"}
+        return made(_MAX_POOL_GRAD(x.bare, y.bare, v.bare, explicit_paddings=[], **sizes), d, x._shape)
     taps = Taps(window, y.shape[1:-1], stride, dilation)
     parts = [where(chosen, v, 0) for chosen in _chosen(x, y, padding, taps)]
     return cropped(taps.added(parts, padded_shape(x.shape, padding)), x.shape[1:-1], padding)
@@ -148,7 +159,7 @@ def window_spread(
 ) -> Any:
     """Each element added to all places of its window: the transpose of `window_sum`."""
     v = asarray(v)
-    if 0 in v.shape or any(type(n) is not Size and n == 0 for n in size):
+    if 0 in v.shape or 0 in [n for n in size if type(n) is not Size]:
         return zeros((v.shape[0], *size, v.shape[-1]), dtype=v.dtype)
     x = _wide(v)
     rank = len(window)

@@ -12,6 +12,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from tapegrad.registry.space import NUMPY, default_space
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -43,6 +45,8 @@ class _Finder(importlib.abc.MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         top, _, rest = fullname.partition(".")
+        if path is not None and fullname.startswith(_INSIDE) and fullname.rpartition(".")[0] in sys.modules:
+            return None
         place = self._places.get(top)
         if place is None:
             return None
@@ -83,6 +87,17 @@ def _missing(alias: str, place: str) -> str:
     return f"{parent} has no module {last!r}, which {alias} asks for{hint}"
 
 
+#: Insides of a framework, which go on importing each other while its kernels compute.
+_INSIDE = ("tensorflow.python.", "tensorflow.core.", "tensorflow.compiler.")
+
+
+def _modules_of(places: dict[str, str]) -> dict[str, ModuleType]:
+    """The modules that are imported by these top-level names, without a framework's insides."""
+    return {
+        n: m for n, m in sys.modules.items() if n.partition(".")[0] in places and not f"{n}.".startswith(_INSIDE)
+    }
+
+
 @contextlib.contextmanager
 def aliased(styles: Iterable[str]) -> Iterator[None]:
     """Inside, imports of these styles' frameworks give tapegrad's facades; outside, all is as it was."""
@@ -90,7 +105,10 @@ def aliased(styles: Iterable[str]) -> Iterator[None]:
     for place in places.values():
         if place.count(".") == 1:
             importlib.import_module(place)
-    hidden = {n: m for n, m in sys.modules.items() if n.partition(".")[0] in places}
+    if default_space() is not NUMPY:  # what needs the real one is imported while it has its name
+        for name in ("tapegrad.compiled.graph", "tapegrad.tf.compiling"):
+            importlib.import_module(name)
+    hidden = _modules_of(places)
     for name in hidden:
         del sys.modules[name]
     finder = _Finder(places)
@@ -99,6 +117,6 @@ def aliased(styles: Iterable[str]) -> Iterator[None]:
         yield
     finally:
         sys.meta_path.remove(finder)
-        for name in [n for n in sys.modules if n.partition(".")[0] in places]:
+        for name in _modules_of(places):
             del sys.modules[name]
         sys.modules.update(hidden)

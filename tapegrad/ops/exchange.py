@@ -9,12 +9,12 @@ import numpy as np
 
 from tapegrad.core.recorder import state
 from tapegrad.core.tensor import Tensor
-from tapegrad.errors import DetachedError
 from tapegrad.dtypes import as_dtype
+from tapegrad.errors import DetachedError
 from tapegrad.ops.convert import asarray
-
 from tapegrad.registry import backends, places
 from tapegrad.registry.space import F
+
 if TYPE_CHECKING:
     from tapegrad.core.node import Node
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from tapegrad.testing.profiles import Profile
     from tapegrad.testing.systems.base import System
+    from tapegrad.testing.words import Word
 
     Function = Callable[..., Any]
 
@@ -169,6 +170,8 @@ class Session:
             dtypes=dtypes
             or ("warn" if self.system.framework == "numpy" and "precision" not in (only or ()) else "fail"),
             order=profile.order,
+            any_shape=self.source.free,
+            any_length=[i for i, w in enumerate(self.binding.words) if i in self.source.free or named_first(w)],
             hermitian=[i for i, w in enumerate(self.binding.words) if w.kind == "psd"],
         )
         self.cotangent = cotangent
@@ -387,6 +390,11 @@ def _unwrapped(
 
     opened = getattr(adapter(chosen), "opened", None)
     return (f, examples, words) if opened is None else opened(f, examples, words)
+
+
+def named_first(w: Word) -> bool:
+    """Whether the first axis of a word is a name, so that it may have any length."""
+    return w.dims is not None and len(w.dims) > 0 and isinstance(w.dims[0], str)
 
 
 def name_of(f: Any) -> str:

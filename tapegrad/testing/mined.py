@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 OFFSETS = (0.0, 1e-9, 1e-7, 1e-5, 1e-3)
-_DEPTH = 3
+_DEPTH = 5
 _MOST = 40  # numbers; a table of coefficients says nothing about branches
 
 

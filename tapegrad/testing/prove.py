@@ -74,6 +74,8 @@ def _failure(session: Session) -> str | None:
         kinks=before.kinks,
         dtypes=before.dtypes,
         order=before.order,
+        any_shape=list(before.any_shape),
+        any_length=list(before.any_length),
         hermitian=list(before.hermitian),
     )
     noted = session.settings.noted

@@ -28,6 +28,8 @@ class Settings:
     __slots__ = (
         "_forms",
         "absent",
+        "any_length",
+        "any_shape",
         "compared",
         "directions",
         "domains",
@@ -55,6 +57,8 @@ class Settings:
         order: int = 2,
         hermitian: Sequence[int] = (),
         directions: Callable[[Any], Any] | None = None,
+        any_shape: Sequence[int] = (),
+        any_length: Sequence[int] = (),
     ) -> None:
         self.domains = list(domains)
         self.names = list(names)
@@ -68,6 +72,9 @@ class Settings:
         self.absent: set[str] = set()
         self._forms: dict[str, System | None] = {}
         self.hermitian = frozenset(hermitian)
+        #: Leaves whose shape may be any, by what is said of them; those whose first axis may be of any length.
+        self.any_shape = frozenset(any_shape)
+        self.any_length = frozenset(any_length)
         #: How far an array may be moved, where more is known of it than its domain.
         self.directions = directions
         #: How often values in lower precision were compared; and whether a failure is being shrunk.

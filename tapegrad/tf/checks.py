@@ -7,17 +7,14 @@ from typing import Any
 import numpy as np
 
 from tapegrad.core import tensor as core
-from tapegrad.tf.convert import convert, host
+from tapegrad.tf.convert import convert
 from tapegrad.tf.dtypes import as_dtype
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
+from tapegrad.tf.later import on_values
 from tapegrad.tf.operators import pair
 from tapegrad.tf.shapes import TensorShape
 from tapegrad.tf.tensor import Tensor
-
-
-def _raw(x: Any) -> Any:
-    return host(x)
 
 
 def _fail(message: Any, text: str) -> None:
@@ -27,15 +24,21 @@ def _fail(message: Any, text: str) -> None:
 @export("debugging.Assert", "Assert")
 def Assert(condition: Any, data: Any, summarize: Any = None, name: str | None = None) -> None:
     """Raises InvalidArgumentError, showing the data, where the condition is false."""
-    if not bool(np.all(_raw(condition))):
-        _fail(None, f"Expected 'tf.Tensor(False, shape=(), dtype=bool)' to be true. Summarized data: {data}")
+
+    def test(c: Any) -> None:
+        if not np.all(c):
+            _fail(None, f"Expected 'tf.Tensor(False, shape=(), dtype=bool)' to be true. Summarized data: {data}")
+
+    on_values(test, convert(condition))
 
 
 def _compared(name: str, test: Any, words: str) -> None:
     def check(x: Any, y: Any, message: Any = None, summarize: Any = None, name: str | None = None) -> None:
-        a, b = (host(t) for t in pair(x, y))
-        if not np.all(test(a, b)):
-            _fail(message, f"Condition x {words} y did not hold.\nx: {a}\ny: {b}")
+        def compare(a: Any, b: Any) -> None:
+            if not np.all(test(a, b)):
+                _fail(message, f"Condition x {words} y did not hold.\nx: {a}\ny: {b}")
+
+        on_values(compare, *pair(x, y))
 
     check.__name__ = check.__qualname__ = f"assert_{name}"
     check.__doc__ = f"Raises InvalidArgumentError unless x {words} y for all elements."
@@ -55,9 +58,11 @@ for _name, _test, _words in (
 
 def _signed(name: str, test: Any, words: str) -> None:
     def check(x: Any, message: Any = None, summarize: Any = None, name: str | None = None) -> None:
-        a = _raw(x)
-        if not np.all(test(a)):
-            _fail(message, f"Condition x {words} 0 did not hold element-wise:\nx: {a}")
+        def compare(a: Any) -> None:
+            if not np.all(test(a)):
+                _fail(message, f"Condition x {words} 0 did not hold element-wise:\nx: {a}")
+
+        on_values(compare, convert(x))
 
     check.__name__ = check.__qualname__ = f"assert_{name}"
     check.__doc__ = f"Raises InvalidArgumentError unless x {words} 0 for all elements."
@@ -78,20 +83,26 @@ def assert_near(
     x: Any, y: Any, rtol: Any = None, atol: Any = None, message: Any = None, summarize: Any = None, name: str | None = None
 ) -> None:
     """Raises InvalidArgumentError unless |x - y| <= atol + rtol |y| for all elements."""
-    a, b = (host(t) for t in pair(x, y))
-    eps = 10 * np.finfo(a.dtype).eps
-    if not np.all(np.abs(a - b) <= (eps if atol is None else atol) + (eps if rtol is None else rtol) * np.abs(b)):
-        _fail(message, f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}\nx: {a}\ny: {b}")
+
+    def compare(a: Any, b: Any) -> None:
+        eps = 10 * np.finfo(a.dtype).eps
+        if not np.all(np.abs(a - b) <= (eps if atol is None else atol) + (eps if rtol is None else rtol) * np.abs(b)):
+            _fail(message, f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}\nx: {a}\ny: {b}")
+
+    on_values(compare, *pair(x, y))
 
 
 @export("debugging.check_numerics")
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
     """The tensor itself; raises InvalidArgumentError where it holds NaN or infinity."""
     x = convert(tensor)
-    raw = host(x)
-    kinds = [k for k, hit in (("NaN", np.isnan(raw).any()), ("Inf", np.isinf(raw).any())) if hit]
-    if kinds:
-        raise invalid(None, f"{message} : Tensor had {' and '.join(kinds)} values")
+
+    def test(raw: Any) -> None:
+        kinds = [k for k, hit in (("NaN", np.isnan(raw).any()), ("Inf", np.isinf(raw).any())) if hit]
+        if kinds:
+            raise invalid(None, f"{message} : Tensor had {' and '.join(kinds)} values")
+
+    on_values(test, x)
     return x
 
 

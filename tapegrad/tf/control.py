@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.compiled.tracing import has_values, is_tracing
 from tapegrad.core import tensor as core
 from tapegrad.tf import nest
 from tapegrad.tf.convert import convert, fresh
 from tapegrad.tf.dtypes import as_dtype, numpy_dtype
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
+from tapegrad.tf.operators import pair
 from tapegrad.tf.style import S
 from tapegrad.tf.tensor import Tensor
 
@@ -23,7 +25,29 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
         raise TypeError("'true_fn' and 'false_fn' must be callable.")
     if not isinstance(pred, core.Tensor | bool | np.bool_ | np.ndarray):
         raise TypeError("pred must not be a Python bool" if pred is None else f"pred must be a boolean tensor, got {pred!r}")
+    if isinstance(pred, core.Tensor) and not has_values(pred.read()[0]):
+        return _selected(pred, true_fn, false_fn)
     return true_fn() if pred else false_fn()
+
+
+def _selected(pred: Any, true_fn: Any, false_fn: Any) -> Any:
+    """Both results, of which the running graph takes one: a zero cotangent stays zero, so the other has no influence.
+
+    Raises NotImplementedError where a branch assigns a variable, for both would.
+    """
+    from tapegrad.compiled import cells
+
+    before = cells.assigned()
+    found = [true_fn(), false_fn()]
+    after = cells.assigned()
+    if before.keys() != after.keys() or any(after[k] is not before[k] for k in after):
+        raise NotImplementedError(
+            "tf.cond inside tf.function: a branch assigns a variable, and tapegrad computes both branches and takes one; write "
+            "variable.assign(tf.where(pred, new, variable))"
+        )
+    nest.assert_same_structure(found[0], found[1], check_types=False)
+    leaves = [S.where(pred, *pair(x, y)) for x, y in zip(*map(nest.flatten, found), strict=True) if x is not None]
+    return nest.pack_sequence_as(found[0], leaves) if leaves else found[0]
 
 
 @export("case")
@@ -293,11 +317,11 @@ def tuple_(tensors: Any, control_inputs: Any = None, name: str | None = None) ->
 
 @export("executing_eagerly", "compat.v1.executing_eagerly")
 def executing_eagerly() -> bool:
-    """True."""
-    return True
+    """Whether ops are computed at once: not while a function is traced."""
+    return not is_tracing()
 
 
 @export("inside_function")
 def inside_function() -> bool:
-    """False: functions run at once."""
-    return False
+    """Whether a function is being traced."""
+    return is_tracing()

@@ -39,6 +39,10 @@ class InvalidArgumentError(OpError, ValueError):
     error_code = INVALID_ARGUMENT
 
 
+class OperatorNotAllowedInGraphError(TypeError):
+    """Python asks for the value of a tensor while a `tf.function` is being traced."""
+
+
 def invalid(op: str | None, text: str) -> InvalidArgumentError:
     """The error of an op, whose name stands at its end."""
     return InvalidArgumentError(None, None, f"{text} [Op:{op}]" if op else text)

@@ -1,42 +1,47 @@
-"""`tf.function`: on NumPy kernels a function runs at once, each time it is called."""
+"""`tf.function`: compiled through TensorFlow where new arrays are on its kernels; on NumPy kernels a function runs at once."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 from typing import Any
 
+from tapegrad.compiled.tracing import outside_of_traces
 from tapegrad.core import tensor as core
+from tapegrad.registry.space import NUMPY, default_space
 from tapegrad.tf import nest
 from tapegrad.tf.convert import convert
 from tapegrad.tf.export import export
 from tapegrad.tf.specs import TensorSpec
 from tapegrad.tf.tensor import Tensor
 
-#: Gives a compiled form of a Python function, for kernels that have one: called with the function and the words of
-#: `tf.function`; None where functions run at once.
-COMPILERS: list[Any] = []
-
 
 class Function:
     """A Python function as `tf.function` shows it.
 
-    On NumPy kernels there is nothing to compile: the body runs at every call, so what it does besides (printing, appending)
-    happens every time, and Python branches on values of tensors work as they stand.
+    On TensorFlow's kernels it is traced once for each kind of arguments, and compiled (`tapegrad.function`).  On NumPy kernels
+    there is nothing to compile: the body runs at every call, so what it does besides (printing, appending) happens every
+    time, and Python branches on values of tensors work as they stand.
     """
 
     def __init__(self, python_function: Any, input_signature: Any, words: dict[str, Any]) -> None:
         self.python_function = python_function
         self.input_signature = None if input_signature is None else tuple(input_signature)
         self._words = words
-        self._compiled = next((c for f in COMPILERS if (c := f(python_function, words)) is not None), None)
+        self._compiled: Any = None
         functools.update_wrapper(self, python_function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.input_signature is not None:
             args, kwargs = self._checked(args, kwargs), {}
-        found = (self._compiled or self.python_function)(*args, **kwargs)
-        return _tensors(found)
+        if _eager[0] or default_space() is NUMPY:
+            return _tensors(self.python_function(*args, **kwargs))
+        from tapegrad.tf import compiling
+
+        if self._compiled is None:
+            self._compiled = compiling.compiled(self.python_function, self.input_signature, self._words)
+        return compiling.called(self._compiled, args, kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
@@ -65,8 +70,12 @@ class Function:
         )
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
-        """The function for one signature."""
-        return ConcreteFunction(self, args or self.input_signature or (), kwargs)
+        """The function for one signature, which is that of the arguments: tensors, or specs."""
+        given = args or self.input_signature or ()
+        if self.input_signature is not None or kwargs or not all(isinstance(a, TensorSpec | core.Tensor) for a in given):
+            return ConcreteFunction(self, given, kwargs)
+        specs = [a if isinstance(a, TensorSpec) else TensorSpec.from_tensor(a) for a in given]
+        return ConcreteFunction(Function(self.python_function, specs, self._words), specs, kwargs)
 
     @property
     def function_spec(self) -> Any:
@@ -74,8 +83,8 @@ class Function:
         return inspect.signature(self.python_function)
 
     def experimental_get_tracing_count(self) -> int:
-        """0: nothing is traced."""
-        return 0
+        """How often Python has run to be compiled; 0 where functions run at once."""
+        return 0 if self._compiled is None else int(self._compiled.trace_count)
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
         """The signature, as text."""
@@ -135,7 +144,7 @@ def function(
     experimental_compile: Any = None,
     experimental_follow_type_hints: Any = None,
 ) -> Any:
-    """A function that TensorFlow's kernels would compile; on NumPy kernels it runs at once (see `Function`)."""
+    """A function that TensorFlow's kernels compile; on NumPy kernels it runs at once (see `Function`)."""
     words = {
         "jit_compile": jit_compile or experimental_compile,
         "reduce_retracing": reduce_retracing,
@@ -153,7 +162,7 @@ _eager = [False]
 
 @export("config.run_functions_eagerly")
 def run_functions_eagerly(run_eagerly: bool) -> None:
-    """Accepted: functions run at once anyway."""
+    """Let functions run at once, as they do on NumPy kernels anyway."""
     _eager[0] = bool(run_eagerly)
 
 
@@ -187,19 +196,12 @@ def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
 
 
 @export("init_scope")
-class init_scope:
-    """A context in which everything is as it was."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *error: object) -> None:
-        return None
+def init_scope() -> contextlib.AbstractContextManager[None]:
+    """A context outside of the function that is being traced; elsewhere everything is as it was."""
+    return outside_of_traces()
 
 
 @export("control_dependencies")
-class control_dependencies(init_scope):
+def control_dependencies(control_inputs: Any = None) -> contextlib.AbstractContextManager[None]:
     """A context in which everything is as it was: what is given has been done already."""
-
-    def __init__(self, control_inputs: Any = None) -> None:
-        self._inputs = control_inputs
+    return contextlib.nullcontext()

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.compiled.tracing import has_values
 from tapegrad.core import tensor as core
 from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.dtypes import int32, numpy_dtype
@@ -14,7 +15,7 @@ from tapegrad.tf.export import export
 from tapegrad.tf.operators import _check, mismatch_in, pair, shape_text
 from tapegrad.tf.shapes import TensorShape, lengths
 from tapegrad.tf.style import S
-from tapegrad.tf.tensor import Tensor, has_values, made
+from tapegrad.tf.tensor import Tensor, made
 
 
 def index_of(indices: Any, size: int, name: str) -> Any:

@@ -75,24 +75,25 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
 
 def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False) -> None:
     """Raises ValueError where two structures differ, TypeError where the types of their sequences do."""
-    _same(nest1, nest2, check_types, nest1, nest2)
+    error = _difference(nest1, nest2, check_types)
+    if error is not None:
+        raise type(error)(f"{error}.\nFirst structure: {nest1}\nSecond structure: {nest2}")
 
 
-def _same(a: Any, b: Any, check: bool, first: Any, second: Any) -> None:
-    where = f"\nFirst structure: {first}\nSecond structure: {second}"
+def _difference(a: Any, b: Any, check: bool) -> Exception | None:
+    """What is said of the first difference, if there is one; values are not looked at."""
     if is_nested(a) != is_nested(b):
-        raise ValueError(f"The two structures don't have the same nested structure.{where}")
+        return ValueError("The two structures don't have the same nested structure")
     if not is_nested(a):
-        return
+        return None
     if isinstance(a, Mapping) != isinstance(b, Mapping) or (check and type(a) is not type(b) and not isinstance(a, Mapping)):
-        raise TypeError(f"The two structures don't have the same sequence type: {type(a)} and {type(b)}.{where}")
+        return TypeError(f"The two structures don't have the same sequence type: {type(a)} and {type(b)}")
     if isinstance(a, Mapping) and set(a) != set(b):
-        raise ValueError(f"The two dictionaries don't have the same set of keys: {list(a)} and {list(b)}.{where}")
+        return ValueError(f"The two dictionaries don't have the same set of keys: {list(a)} and {list(b)}")
     left, right = list(_items(a)), list(_items(b))
     if len(left) != len(right):
-        raise ValueError(f"The two structures don't have the same number of elements: {len(left)} and {len(right)}.{where}")
-    for x, y in zip(left, right, strict=True):
-        _same(x, y, check, first, second)
+        return ValueError(f"The two structures don't have the same number of elements: {len(left)} and {len(right)}")
+    return next((e for x, y in zip(left, right, strict=True) if (e := _difference(x, y, check)) is not None), None)
 
 
 def map_structure(func: Any, *structure: Any, **kwargs: Any) -> Any:

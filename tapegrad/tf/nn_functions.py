@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.compiled.tracing import has_values
 from tapegrad.core import tensor as core
 from tapegrad.tf.convert import cast, convert, fresh, host
 from tapegrad.tf.errors import invalid
@@ -82,7 +83,7 @@ def softmax_cross_entropy_with_logits(labels: Any, logits: Any, axis: int = -1, 
 def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None = None) -> Tensor:
     """-log(softmax(logits)) at integer labels of the last axis."""
     x, y = _floating(logits, "SparseSoftmaxCrossEntropyWithLogits"), convert(labels)
-    raw = np.asarray(y.array)
+    raw = y.array
     if raw.dtype.kind not in "iu":
         raise invalid(
             "SparseSoftmaxCrossEntropyWithLogits",
@@ -94,11 +95,10 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str
             f"labels.shape={tuple(raw.shape)} and logits.shape={tuple(x.array.shape)}"
         )
     n = x.array.shape[-1]
-    if raw.size and (raw.min() < 0 or raw.max() >= n):
-        raise invalid(
-            None,
-            f"Received a label value of {raw.max() if raw.max() >= n else raw.min()} which is outside the valid range of [0, {n}).",
-        )
+    labels = np.asarray(raw) if has_values(raw) else None
+    if labels is not None and labels.size and (labels.min() < 0 or labels.max() >= n):
+        worst = labels.max() if labels.max() >= n else labels.min()
+        raise invalid(None, f"Received a label value of {worst} which is outside the valid range of [0, {n}).")
     picked = S.take_along_axis(S.log_softmax(x, axis=-1), S.expand_dims(y, axis=-1), axis=-1)
     return S.negative(S.squeeze(picked, (-1,)))
 
@@ -248,8 +248,8 @@ def _dropped(x: Any, rate: Any, noise_shape: Any, draw: Any) -> Tensor:
         if noise_shape is None
         else tuple(n if k is None else int(k) for k, n in zip(noise_shape, x.array.shape, strict=True))
     )
-    keep = np.asarray(draw(shape, np.float32).array) >= rate
-    return S.multiply(x, fresh((keep / (1 - rate)).astype(x.array.dtype)))
+    keep = S.convert(S.greater_equal(draw(shape, np.float32), rate), x.array.dtype)
+    return S.multiply(x, S.multiply(keep, x.array.dtype.type(1 / (1 - rate))))
 
 
 # -- embeddings ------------------------------------------------------------------------------------------------

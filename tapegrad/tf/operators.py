@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.compiled.tracing import has_values, open_integer
 from tapegrad.core import tensor as core
 from tapegrad.tf.convert import convert, convert_raw
 from tapegrad.tf.errors import InvalidArgumentError, invalid
 from tapegrad.tf.style import S, mismatch, title
-from tapegrad.tf.tensor import Tensor, give, has_values, made
+from tapegrad.tf.tensor import Tensor, give, made
 
 _BINARY = {
     "add": S.add,
@@ -152,15 +153,15 @@ def _one(k: Any) -> Any:
     if isinstance(k, core.Tensor | np.ndarray):
         raw = convert_raw(k)[0]
         if raw.shape == () and raw.dtype.kind in "iu":
-            return int(raw)
+            return int(raw) if has_values(raw) else open_integer(raw)
     raise TypeError(_INDICES.format(k))
 
 
 _PLAIN = (int, type(None))
 
 
-def _end(k: Any) -> int | None:
-    return k if k is None or type(k) is int else int(_one(k))
+def _end(k: Any) -> Any:
+    return k if k is None or type(k) is int else _one(k)
 
 
 def _check(shape: tuple[int, ...], index: Any) -> None:
@@ -174,7 +175,7 @@ def _check(shape: tuple[int, ...], index: Any) -> None:
         if k is Ellipsis:
             axis += len(shape) - given
         elif k is not None:
-            if type(k) is int and not -shape[axis] <= k < shape[axis]:
+            if type(k) is int and type(shape[axis]) is int and not -shape[axis] <= k < shape[axis]:
                 raise invalid("StridedSlice", f"slice index {k} of dimension {axis} out of bounds.")
             axis += 1
 

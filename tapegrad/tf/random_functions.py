@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.random import drawn_by
 from tapegrad.tf import philox
 from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.dtypes import as_dtype, float32, int64
@@ -18,7 +19,7 @@ from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
 from tapegrad.tf.shapes import lengths
 from tapegrad.tf.style import S
-from tapegrad.tf.tensor import Tensor
+from tapegrad.tf.tensor import Tensor, made
 
 _MOST = 2**31 - 1
 _WITHOUT_GLOBAL = 87654321
@@ -69,13 +70,18 @@ def _drawn(what: str, draw: Any, shape: Any, seed: Any, dtype: Any, free: Any) -
     """Numbers of a stream of Philox; from NumPy's generator where nobody has set a seed."""
     size = lengths(shape)
     pair = _seeds.pair(seed)
-    if pair is None:
-        return free(_seeds.free, size)
-    count = int(np.prod(size, dtype=int))
-    stream = (what, dtype, *pair)
-    at = _seeds.streams.get(stream, 0)
-    _seeds.streams[stream] = at + count * 256
-    return draw(at + (pair[1] << 64), pair[0], count).reshape(size)
+
+    def numbers() -> Any:
+        if pair is None:
+            return free(_seeds.free, size)
+        count = int(np.prod(size, dtype=int))
+        stream = (what, dtype, *pair)
+        at = _seeds.streams.get(stream, 0)
+        _seeds.streams[stream] = at + count * 256
+        found = draw(at + (pair[1] << 64), pair[0], count).reshape(size)
+        return found if size else found[()]
+
+    return drawn_by(f"tf.random: {what}", numbers, size, dtype)
 
 
 def _floating(dtype: Any) -> np.dtype[Any]:
@@ -106,7 +112,7 @@ def normal(
 
 
 def _moved(raw: Any, mean: Any, stddev: Any, dtype: np.dtype[Any]) -> Tensor:
-    x = fresh(raw[()] if isinstance(raw, np.ndarray) else raw)
+    x = made(raw)
     if not (type(stddev) in (int, float) and stddev == 1):
         x = S.multiply(x, convert(stddev, dtype, prefer=True))
     if not (type(mean) in (int, float) and mean == 0):
@@ -143,10 +149,10 @@ def uniform(
             raise invalid("RandomUniformInt", f"Need minval < maxval, got {low} >= {high}")
 
         def whole(g: Any, size: Any) -> Any:
-            return np.asarray(g.integers(low, high, size=size or None)).astype(wanted)
+            return np.asarray(g.integers(low, high, size=size or None)).astype(wanted)[()]
 
         raw = _drawn("integers", lambda c, k, n: philox.integers(c, k, n, low, high, wanted), shape, seed, wanted, whole)
-        return fresh(np.asarray(raw)[()])
+        return made(raw)
     wanted = _floating(dtype)
     raw = _drawn("uniform", lambda c, k, n: philox.uniform(c, k, n, wanted), shape, seed, wanted, _fast("uniform", wanted))
     return spread(raw, minval, 1 if maxval is None else maxval, wanted)
@@ -154,7 +160,7 @@ def uniform(
 
 def spread(raw: Any, minval: Any, maxval: Any, dtype: np.dtype[Any]) -> Tensor:
     """Numbers of [0, 1) moved to [minval, maxval)."""
-    x = fresh(raw[()] if isinstance(raw, np.ndarray) else raw)
+    x = made(raw)
     if type(minval) in (int, float) and type(maxval) in (int, float) and minval == 0 and maxval == 1:
         return x
     low, high = (convert(v, dtype, prefer=True) for v in (minval, maxval))
@@ -177,11 +183,21 @@ def shuffle(value: Any, seed: Any = None, name: str | None = None) -> Tensor:
     if not x.array.ndim:
         return x
     n = x.array.shape[0]
-    raw = _drawn("shuffle", philox.bits, [n], seed, None, lambda g, size: g.integers(0, 2**32, size=size, dtype=np.uint32))
-    picked = order(n, np.asarray(raw))
+
+    def permutation(draw: Any) -> Any:
+        return lambda *args: order(n, draw(*args))
+
+    picked = _drawn(
+        "shuffle",
+        permutation(philox.bits),
+        [n],
+        seed,
+        np.dtype(np.int64),
+        permutation(lambda g, size: g.integers(0, 2**32, size=size, dtype=np.uint32)),
+    )
     if x.array.dtype.kind == "O":
-        return fresh(x.array[picked])
-    return S.take(x, picked, axis=0)
+        return made(x.array[np.asarray(picked)])
+    return S.take(x, made(picked), axis=0)
 
 
 def _numpy_generator(what: str, seed: Any) -> np.random.Generator:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.random import drawn_by
 from tapegrad.tf import philox
 from tapegrad.tf.convert import fresh, host
 from tapegrad.tf.dtypes import as_dtype, float32, int32, uint64
@@ -118,24 +119,29 @@ class Generator:
         """Go on from a key and a counter."""
         self._state.assign(Generator.from_key_counter(key, counter, None).state.array)
 
-    def _draw(self, draw: Any, shape: Any) -> Any:
+    def _draw(self, draw: Any, shape: Any, dtype: np.dtype[Any]) -> Any:
         size = lengths(shape)
         count = int(np.prod(size, dtype=int))
-        counter, key = self._words()
-        self.skip(count)
-        return draw(counter, key, count).reshape(size)
+
+        def numbers() -> Any:
+            counter, key = self._words()
+            self.skip(count)
+            found = draw(counter, key, count).reshape(size).astype(dtype, copy=False)
+            return found if size else found[()]
+
+        return drawn_by("tf.random.Generator", numbers, size, dtype)
 
     def normal(self, shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, name: str | None = None) -> Tensor:
         """Numbers of a normal distribution."""
         wanted = _floating(dtype)
-        return _moved(self._draw(lambda c, k, n: philox.normal(c, k, n, wanted), shape), mean, stddev, wanted)
+        return _moved(self._draw(lambda c, k, n: philox.normal(c, k, n, wanted), shape, wanted), mean, stddev, wanted)
 
     def truncated_normal(
         self, shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, name: str | None = None
     ) -> Tensor:
         """Numbers of a normal distribution, drawn again where they are more than two standard deviations away."""
         wanted = _floating(dtype)
-        return _moved(self._draw(lambda c, k, n: philox.truncated_normal(c, k, n, wanted), shape), mean, stddev, wanted)
+        return _moved(self._draw(lambda c, k, n: philox.truncated_normal(c, k, n, wanted), shape, wanted), mean, stddev, wanted)
 
     def uniform(self, shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = float32, name: str | None = None) -> Tensor:
         """Numbers evenly spread over [minval, maxval)."""
@@ -146,14 +152,14 @@ class Generator:
             low, high = int(minval), int(maxval)
             if low >= high:
                 raise invalid(None, f"Need minval < maxval, got {low} >= {high}")
-            return fresh(self._draw(lambda c, k, n: philox.integers(c, k, n, low, high, wanted.numpy), shape)[()])
-        raw = self._draw(lambda c, k, n: philox.uniform(c, k, n, _floating(dtype)), shape)
+            return made(self._draw(lambda c, k, n: philox.integers(c, k, n, low, high, wanted.numpy), shape, wanted.numpy))
+        raw = self._draw(lambda c, k, n: philox.uniform(c, k, n, _floating(dtype)), shape, wanted.numpy)
         return spread(raw, minval, 1 if maxval is None else maxval, wanted.numpy)
 
     def uniform_full_int(self, shape: Any, dtype: Any = uint64, name: str | None = None) -> Tensor:
         """Integers evenly spread over all of a dtype."""
         wanted = as_dtype(dtype)
-        return fresh(self._draw(philox.bits64 if wanted.size == 8 else philox.bits, shape).astype(wanted.numpy)[()])
+        return made(self._draw(philox.bits64 if wanted.size == 8 else philox.bits, shape, wanted.numpy))
 
     def binomial(self, shape: Any, counts: Any, probs: Any, dtype: Any = int32, name: str | None = None) -> Tensor:
         """Numbers of binomial distributions; they repeat for a seed, but are not TensorFlow's."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.registry.backends import placed
 from tapegrad.tf import philox
 from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.dtypes import as_dtype, float32, int32, int64
@@ -14,7 +15,7 @@ from tapegrad.tf.export import export
 from tapegrad.tf.random_functions import _floating, _moved, chosen, spread
 from tapegrad.tf.shapes import lengths
 from tapegrad.tf.style import S
-from tapegrad.tf.tensor import Tensor
+from tapegrad.tf.tensor import Tensor, made
 
 
 def _state(seed: Any, alg: str) -> tuple[int, int]:
@@ -26,9 +27,10 @@ def _state(seed: Any, alg: str) -> tuple[int, int]:
     return philox.scrambled(raw.tolist())
 
 
-def _made(draw: Any, shape: Any, seed: Any, alg: str) -> Any:
+def _made(draw: Any, shape: Any, seed: Any, alg: str, dtype: np.dtype[Any]) -> Any:
     size = lengths(shape)
-    return draw(*_state(seed, alg), int(np.prod(size, dtype=int))).reshape(size)
+    found = draw(*_state(seed, alg), int(np.prod(size, dtype=int))).reshape(size).astype(dtype, copy=False)
+    return placed(found if size else found[()])
 
 
 @export("random.stateless_uniform")
@@ -47,14 +49,15 @@ def stateless_uniform(
         if (minval is None) != (maxval is None):
             raise ValueError("For integer dtype, minval and maxval must be both `None` or both non-`None`.")
         if minval is None:
-            raw = _made(philox.bits64 if wanted.size == 8 else philox.bits, shape, seed, alg).astype(wanted.numpy)
+            raw = _made(philox.bits64 if wanted.size == 8 else philox.bits, shape, seed, alg, wanted.numpy)
         else:
             if maxval is None or int(minval) >= int(maxval):
                 raise invalid(None, f"Need minval < maxval, got {minval} >= {maxval}")
-            raw = _made(lambda c, k, n: philox.integers(c, k, n, int(minval), int(maxval), wanted.numpy), shape, seed, alg)
-        return fresh(raw[()])
+            low, high = int(minval), int(maxval)
+            raw = _made(lambda c, k, n: philox.integers(c, k, n, low, high, wanted.numpy), shape, seed, alg, wanted.numpy)
+        return made(raw)
     floating = _floating(dtype)
-    raw = _made(lambda c, k, n: philox.uniform(c, k, n, floating), shape, seed, alg)
+    raw = _made(lambda c, k, n: philox.uniform(c, k, n, floating), shape, seed, alg, floating)
     return spread(raw, 0 if minval is None else minval, 1 if maxval is None else maxval, floating)
 
 
@@ -70,7 +73,7 @@ def stateless_normal(
 ) -> Tensor:
     """Numbers of a normal distribution."""
     wanted = _floating(dtype)
-    return _moved(_made(lambda c, k, n: philox.normal(c, k, n, wanted), shape, seed, alg), mean, stddev, wanted)
+    return _moved(_made(lambda c, k, n: philox.normal(c, k, n, wanted), shape, seed, alg, wanted), mean, stddev, wanted)
 
 
 @export("random.stateless_truncated_normal")
@@ -85,7 +88,7 @@ def stateless_truncated_normal(
 ) -> Tensor:
     """Numbers of a normal distribution, drawn again where they are more than two standard deviations away."""
     wanted = _floating(dtype)
-    return _moved(_made(lambda c, k, n: philox.truncated_normal(c, k, n, wanted), shape, seed, alg), mean, stddev, wanted)
+    return _moved(_made(lambda c, k, n: philox.truncated_normal(c, k, n, wanted), shape, seed, alg, wanted), mean, stddev, wanted)
 
 
 def _generator(seed: Any) -> np.random.Generator:

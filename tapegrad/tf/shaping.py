@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.compiled.tracing import has_values
 from tapegrad.core import tensor as core
 from tapegrad.tf.convert import convert, fresh, host, identity, tensors_of
 from tapegrad.tf.dtypes import int32, numpy_dtype
@@ -15,7 +16,7 @@ from tapegrad.tf.export import export
 from tapegrad.tf.operators import mismatch_in, shape_text
 from tapegrad.tf.shapes import TensorShape, lengths
 from tapegrad.tf.style import S
-from tapegrad.tf.tensor import Tensor, has_values
+from tapegrad.tf.tensor import Tensor
 
 
 @export("shape")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tapegrad.compiled.tracing import has_values
 from tapegrad.core import tensor as core
 from tapegrad.errors import BoundsError, DTypeError, MatrixError, RangeError, ShapeError, TapegradError
 from tapegrad.registry import call
@@ -13,7 +14,7 @@ from tapegrad.registry.space import SCALARS, SPACES
 from tapegrad.registry.styles import Style
 from tapegrad.tf.dtypes import as_dtype
 from tapegrad.tf.errors import InvalidArgumentError, OpError, invalid
-from tapegrad.tf.tensor import Tensor, has_values
+from tapegrad.tf.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

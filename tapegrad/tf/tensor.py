@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from tapegrad.compiled.tracing import has_values
 from tapegrad.core import tensor as core
 from tapegrad.tf.dtypes import DType, as_dtype
+from tapegrad.tf.errors import OperatorNotAllowedInGraphError
 from tapegrad.tf.shapes import TensorShape, shape_of
 
 if TYPE_CHECKING:
@@ -96,7 +98,13 @@ class Tensor(core.Tensor):
     def __iter__(self) -> Any:
         if not self.array.shape:
             raise TypeError("Cannot iterate over a scalar tensor.")
-        return iter([self[i] for i in range(self.array.shape[0])])
+        n = self.array.shape[0]
+        if type(n) is not int:
+            raise OperatorNotAllowedInGraphError(
+                "Iterating over a symbolic `tf.Tensor` is not allowed where its first length is not known (tf.function has no "
+                "AutoGraph here): give that length in input_signature, or use tf.map_fn or tf.scan on a tensor of known length"
+            )
+        return iter([self[i] for i in range(n)])
 
     def __bool__(self) -> bool:
         return truth(self)
@@ -117,10 +125,10 @@ class Tensor(core.Tensor):
         return int(raw)
 
     def __format__(self, spec: str) -> str:
-        return format(values(self), spec)
+        return format(values(self), spec) if has_values(self.array) else str(self)
 
     def __str__(self) -> str:
-        return f"tf.Tensor({_text(values(self))}, shape={self.shape}, dtype={self.dtype.name})"
+        return f"tf.Tensor({_text(values(self)) if has_values(self.array) else '?'}, shape={self.shape}, dtype={self.dtype.name})"
 
     def __repr__(self) -> str:
         return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={shown(self)}>"
@@ -199,24 +207,19 @@ def restored(values: Any) -> Tensor:
     return made(values if isinstance(values, np.ndarray | np.generic) else np.asarray(values, object))
 
 
-def has_values(raw: Any) -> bool:
-    """Whether a raw array has values, which one of a function that is being traced has not."""
-    if isinstance(raw, np.ndarray | np.generic) or not hasattr(raw, "bare"):
-        return True
-    from tapegrad.kernels.tensorflow_calls import EAGER
-
-    return type(raw.bare) is EAGER
-
-
 def values(x: core.Tensor) -> Any:
     """A copy of the values: an array, or a scalar for a 0-d tensor."""
     raw = x.read()[0]
+    if not has_values(raw):
+        raise NotImplementedError("numpy() is only available when eager execution is enabled: a tf.function is being traced.")
     found = np.array(raw)
     return found if found.shape else found[()]
 
 
 def shown(x: core.Tensor) -> str:
     """The values in a repr."""
+    if not has_values(x.read()[0]):
+        return "<not known: tf.function is being traced>"
     found = values(x)
     return repr(found) if isinstance(found, np.ndarray) or not isinstance(found, np.generic) else _text(found)
 
@@ -225,9 +228,18 @@ def _text(found: Any) -> str:
     return str(found)
 
 
+_NO_TRUTH = (
+    "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: a tf.function is being traced, and its values are not known "
+    "yet. tapegrad has no AutoGraph, which rewrites `if` and `while`: write tf.where or tf.cond, or compute the condition outside, "
+    "or call tf.config.run_functions_eagerly(True)."
+)
+
+
 def truth(x: core.Tensor) -> bool:
     """Whether the only element is true."""
     raw = x.read()[0]
+    if not has_values(raw):
+        raise OperatorNotAllowedInGraphError(_NO_TRUTH)
     if raw.size != 1:
         raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
     return bool(raw)

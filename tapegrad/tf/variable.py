@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from tapegrad.compiled.tracing import outside_of_traces, settled
 from tapegrad.core import tensor as core
 from tapegrad.registry.backends import backend_of, moved
 from tapegrad.sparse import SparseRows
@@ -71,12 +72,11 @@ class Variable(CoreVariable):
         if constraint is not None and not callable(constraint):
             raise ValueError("The `constraint` argument must be a callable.")
         value = initial_value
-        if callable(value) and not isinstance(value, core.Tensor):
-            value = value()
-        raw = convert_raw(value, numpy_dtype(dtype))[0]
-        self.array = raw if isinstance(value, list | tuple | int | float) else raw.copy()
-        self.node = None
-        self.like = None
+        with outside_of_traces():
+            if callable(value) and not isinstance(value, core.Tensor):
+                value = value()
+            raw = settled(convert_raw(value, numpy_dtype(dtype))[0])
+            self._begin(raw if isinstance(value, list | tuple | int | float) else raw.copy())
         self.trainable = trainable is not False and synchronization is not VariableSynchronization.ON_READ
         self.name = scoped(name or "Variable") + ":0"
         self._spec = None if shape is None else TensorShape(shape)
@@ -88,6 +88,11 @@ class Variable(CoreVariable):
         self._constraint = constraint
         self._synchronization = synchronization
         self._aggregation = aggregation
+
+    def _begin(self, raw: Any) -> None:
+        self.array = raw
+        self.node = None
+        self.like = None
 
     # -- what it is ------------------------------------------------------------------------------------
     @property

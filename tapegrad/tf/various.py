@@ -11,6 +11,7 @@ from tapegrad.core import tensor as core
 from tapegrad.tf import nest
 from tapegrad.tf.convert import cast, convert
 from tapegrad.tf.export import export, table
+from tapegrad.tf.later import on_values
 from tapegrad.tf.shapes import TensorShape
 from tapegrad.tf.style import S
 from tapegrad.tf.tensor import Tensor
@@ -26,7 +27,17 @@ def print_(*inputs: Any, **kwargs: Any) -> None:
     kwargs.pop("name", None)
     if kwargs:
         raise ValueError(f"Unrecognized keyword arguments for tf.print: {kwargs}")
-    text = sep.join(_printed(x, summarize) for x in inputs) + end
+    xs = [convert(x) for x in nest.flatten(list(inputs)) if isinstance(x, core.Tensor)]
+
+    def write(*values: Any) -> None:
+        left = iter(values)
+        shown = nest.map_structure(lambda x: formatted(next(left), summarize) if isinstance(x, core.Tensor) else x, list(inputs))
+        _write(sep.join(_printed(x, summarize) for x in shown) + end, stream)
+
+    on_values(write, *xs)
+
+
+def _write(text: str, stream: Any) -> None:
     if isinstance(stream, str) and stream.startswith("file://"):
         with open(stream.removeprefix("file://"), "a", encoding="utf-8") as f:
             f.write(text)

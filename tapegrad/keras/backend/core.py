@@ -13,7 +13,8 @@ from keras.src.backend.common.stateless_scope import StatelessScope, in_stateles
 from keras.src.backend.common.symbolic_scope import SymbolicScope
 
 import tapegrad as tg
-from tapegrad.core.tensor import Tensor, linked
+from tapegrad.compiled.tracing import has_values, outside_of_traces, settled
+from tapegrad.core.tensor import Tensor, linked, tensor
 from tapegrad.keras import look
 from tapegrad.ops.convert import asarray
 from tapegrad.ops.exchange import is_recorded
@@ -44,8 +45,19 @@ __all__ = [
 class Variable(KerasVariable):  # type: ignore[misc]  # Keras has no type hints
     """Keras's variable, whose value is a variable of tapegrad's: tapes watch it, and take it as a source."""
 
+    def __init__(self, *args: Any, **words: Any) -> None:
+        with outside_of_traces():  # layers and optimisers make their variables when they are first called
+            super().__init__(*args, **words)
+
+    def _deferred_initialize(self) -> None:
+        with outside_of_traces():
+            super()._deferred_initialize()
+
     def _initialize(self, value: Any) -> None:
-        self._value = look.variable(convert_to_tensor(value, self._dtype), trainable=self._trainable, name=self._name)
+        x = convert_to_tensor(value, self._dtype)
+        if not has_values(x.array):
+            x = tensor(settled(x.array))
+        self._value = look.variable(x, trainable=self._trainable, name=self._name)
 
     def _direct_assign(self, value: Any) -> None:
         self._value.assign(convert_to_tensor(value, self._dtype))

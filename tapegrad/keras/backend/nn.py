@@ -8,6 +8,7 @@ import numpy
 from keras.src import backend
 
 import tapegrad as tg
+from tapegrad.compiled.tracing import has_values
 from tapegrad.keras.backend.core import cast, convert_to_tensor
 from tapegrad.keras.backend.nn_attention import *  # noqa: F403  as below
 from tapegrad.keras.backend.nn_images import *  # noqa: F403  they are part of this module to Keras
@@ -149,13 +150,11 @@ def sparse_categorical_crossentropy(target: Any, output: Any, from_logits: bool 
             f"target.shape={target.shape}, output.shape={output.shape}"
         )
     logs = _log_probabilities(output, from_logits, axis)
-    labels = numpy.asarray(target.array)
-    known = labels >= 0
-    if known.all():
+    if has_values(target.array) and (numpy.asarray(target.array) >= 0).all():
         return -F.squeeze(F.take_along_axis(logs, F.expand_dims(target, axis=axis), axis=axis), axis)
-    index = numpy.expand_dims(numpy.where(known, labels, 0), axis)
-    picked = F.squeeze(F.take_along_axis(logs, convert_to_tensor(index), axis=axis), axis)
-    return F.where(convert_to_tensor(known), -picked, 0.0)
+    index = F.expand_dims(F.maximum(target, 0), axis=axis)
+    picked = F.squeeze(F.take_along_axis(logs, index, axis=axis), axis)
+    return F.where(F.greater_equal(target, 0), -picked, 0.0)
 
 
 def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> Any:

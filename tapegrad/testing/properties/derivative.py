@@ -162,7 +162,11 @@ def forward(t: Trial) -> Outcome:
     if not t.system.has_jvp or t.empty or t.kinked or not t.finite:
         return SILENT
     u = [np.asarray(v, x.dtype) for v, x in zip(t.direction(), t.active, strict=True)]
-    tangents = t.system.jvp(fresh(t.kept), [v.copy() for v in u])
+    try:
+        tangents = t.system.jvp(fresh(t.kept), [v.copy() for v in u])
+    except NotImplementedError:  # an op without a rule for it
+        t.system.has_jvp = False
+        return SILENT
     if [z.shape for z in tangents] != [y.shape for y in t.ys]:
         shapes = f"{[z.shape for z in tangents]}, the outputs {[y.shape for y in t.ys]}"
         return Failure("forward", f"the tangents have the shapes {shapes}")

@@ -93,7 +93,7 @@ def rows(t: Trial) -> Outcome:
         return SILENT
     which = _moved(t, 0, n)
     k = t.point.seed % n
-    if not any(i in t.system.active for i in which):
+    if not any(i in t.system.active for i in which) or not t.settings.any_length.issuperset(which):
         return SILENT
 
     def row(x: Any) -> Any:
@@ -170,13 +170,10 @@ def _permuted(t: Trial, axis: int) -> Outcome:
 
 def broadcast(t: Trial) -> Outcome:
     """The gradient for an argument that is broadcast is the sum of those for its copies."""
-    if len(t.active) < 2 or not steady(t) or len(t.ys) != 1 or "broadcast" in t.settings.absent:
+    if len(t.active) < 2 or not t.settings.any_shape.issuperset(t.system.active) or not steady(t):
         return SILENT
-    try:
-        full = np.broadcast_shapes(*(x.shape for x in t.active))
-    except ValueError:
-        return SILENT
-    if t.ys[0].shape != full or all(x.size == t.ys[0].size for x in t.active):
+    full = _full(t)
+    if full is None or "broadcast" in t.settings.absent:
         return SILENT
     copies = [np.broadcast_to(x, full).copy() for x in t.active]
     xs = t.system.replaced(t.kept, copies)
@@ -200,6 +197,16 @@ def broadcast(t: Trial) -> Outcome:
             name = t.settings.names[i]
             return Failure("broadcast", f"the gradient of {name} is not the sum of those of its copies: {problem}")
     return HOLDS
+
+
+def _full(t: Trial) -> tuple[int, ...] | None:
+    """The shape of the output, if arguments of several sizes are broadcast to it."""
+    try:
+        full = np.broadcast_shapes(*(x.shape for x in t.active))
+    except ValueError:
+        return None
+    fits = len(t.ys) == 1 and t.ys[0].shape == full
+    return full if fits and any(x.size != t.ys[0].size for x in t.active) else None
 
 
 def _summed(c: Any, shape: tuple[int, ...]) -> Any:

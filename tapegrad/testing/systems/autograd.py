@@ -26,7 +26,13 @@ def _rules(f: Any) -> list[Any]:
     from autograd.core import primitive_vjps
 
     found = primitive_vjps.get(f)
-    return [found] if found is not None else []
+    if found is None:
+        return []
+    rules = [found]  # what `defvjp` makes, around the user's own
+    for cell in found.__closure__ or ():
+        held = cell.cell_contents
+        rules += [r for r in (held.values() if isinstance(held, dict) else ()) if callable(r)]
+    return rules
 
 
 @final

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Pull = Callable[[Arrays], list[Any]]
 
 #: What a framework can show: a fault of another kind cannot occur in it, or is mended by it unseen.
-EVERYTHING = frozenset(["negative strides", "strides", "writes", "dtypes", "shapes", "saved", "integers"])
+EVERYTHING = frozenset(["negative strides", "strides", "writes", "dtypes", "precisions", "shapes", "saved", "integers"])
 
 
 class System(ABC):

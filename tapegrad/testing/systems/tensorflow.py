@@ -76,7 +76,7 @@ class TensorFlow(System):
 
     framework = "tensorflow"
     # Tensors are immutable and always in C order, a gradient of another dtype is refused by the tape.
-    shows = frozenset(["saved", "integers", "shapes"])
+    shows = frozenset(["saved", "integers", "shapes", "precisions"])
     has_jvp = True
     selects = True
 
@@ -85,6 +85,7 @@ class TensorFlow(System):
     ) -> None:
         super().__init__(name, call, active, sources)
         self.single = single
+        self.twice: bool | None = None
         self.has_jvp = not single  # forward mode differentiates a custom gradient only if that is differentiable too
 
     def _tensors(self, xs: Arrays) -> list[Any]:
@@ -141,7 +142,7 @@ class TensorFlow(System):
         total, after = ([None if c is None else np.array(tf.convert_to_tensor(c)) for c in cs] for cs in found)
         return total, after
 
-    def second(self, xs: Arrays, gs: Arrays) -> System:
+    def second(self, xs: Arrays, gs: Arrays) -> System | None:
         import tensorflow as tf
 
         n = len(xs)
@@ -154,4 +155,9 @@ class TensorFlow(System):
             found = tape.gradient(ys, sources, output_gradients=list(tensors[n:]), unconnected_gradients="zero")
             return tuple(tf.convert_to_tensor(c) for c in found)
 
-        return TensorFlow(f"the vjp of {self.name}", pullback, [*self.active, *range(n, n + len(gs))], ())
+        made = TensorFlow(f"the vjp of {self.name}", pullback, [*self.active, *range(n, n + len(gs))], ())
+        if self.twice is None:
+            ys, pull = made.run([*xs, *gs])
+            # A vjp is linear in its cotangent: of nothing at all depends what was not recorded.
+            self.twice = any(c is not None for c in pull([np.ones_like(y) for y in ys]))
+        return made if self.twice else None

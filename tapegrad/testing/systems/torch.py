@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 # What is not here: PyTorch casts a gradient of another dtype or shape to its argument's, or refuses it itself, and its
 # tensors have no negative strides.
-_SHOWS = frozenset(["strides", "writes", "saved", "integers"])
+#: What an error says where a backward pass is not there to be differentiated.
+_ONCE = ("once_differentiable", "does not require grad", "Can't call numpy() on Tensor that requires grad")
+_SHOWS = frozenset(["strides", "writes", "precisions", "saved", "integers"])
 
 
 def make(f: Any, name: str, call: Call, active: Sequence[int]) -> System:
@@ -67,6 +70,8 @@ class Torch(System):
     ) -> None:
         super().__init__(name, call, active, sources)
         self.single = single
+        # A Function has a rule of its own for forward mode, or none; other functions are made of ops, most of which have one.
+        self.has_jvp = not single or sources[0].jvp is not _function().jvp
 
     def _tensors(self, xs: Arrays, *, watched: bool) -> list[Any]:
         import torch
@@ -139,6 +144,15 @@ class Torch(System):
         after = torch.autograd.grad(ys, sources, given, allow_unused=True)
         return total, [None if c is None else _array(c) for c in after]
 
+    def jvp(self, xs: Arrays, ts: Arrays) -> list[Any]:
+        forward_ad: Any = import_module("torch.autograd.forward_ad")  # whose functions have no types
+        tensors = self._tensors(xs, watched=False)
+        with forward_ad.dual_level():
+            for i, t in zip(self.active, self._tensors(ts, watched=False), strict=True):
+                tensors[i] = forward_ad.make_dual(tensors[i], t)
+            duals: Any = [forward_ad.unpack_dual(y) for y in self._outputs(tensors)]
+            return [_array(d.primal) * 0 if d.tangent is None else _array(d.tangent) for d in duals]
+
     def second(self, xs: Arrays, gs: Arrays) -> System | None:
         import torch
 
@@ -154,15 +168,22 @@ class Torch(System):
                 found = torch.autograd.grad(ys, sources, list(tensors[n:]), create_graph=True, allow_unused=True)
             return tuple(torch.zeros_like(x) if c is None else c for x, c in zip(sources, found, strict=True))
 
-        made = Torch(f"the vjp of {self.name}", pullback, [*self.active, *range(n, n + len(gs))], ())
+        made = Torch(f"the vjp of {self.name}", pullback, [*self.active, *range(n, n + len(gs))], (), single=False)
         try:
             ys, pull = made.run([*xs, *gs])
-            pull([np.ones_like(y) for y in ys])
+            found = pull([np.ones_like(y) for y in ys])
         except RuntimeError as error:
-            if "once_differentiable" in str(error) or "does not require grad" in str(error):
+            if any(told in str(error) for told in _ONCE):
                 return None
             raise
-        return made
+        # A vjp is linear in its cotangent: of nothing at all depends what was not recorded (`once_differentiable`).
+        return None if all(c is None for c in found) else made
+
+
+def _function() -> Any:
+    import torch
+
+    return torch.autograd.Function
 
 
 def _positive(x: Any) -> Any:

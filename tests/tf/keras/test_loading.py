@@ -67,3 +67,47 @@ print(v.numpy().tolist(), tf.keras.metrics.Mean()(y).dtype.name)
 """
     result = run(program)
     assert result.stdout.splitlines() == ["{(True, 3)} {True} True", "[0.5, 1.5] float32"], result.stderr
+
+
+@pytest.mark.interop("tensorflow")
+def test_a_compiled_step_of_keras_is_what_it_is_at_once_on_tensorflows_kernels():
+    program = """
+import numpy as np
+import tapegrad.tf as tf
+x = np.random.default_rng(0).normal(size=(32, 8)).astype("float32")
+y = (x.sum(1) > 0).astype("int32")
+first = []
+def trained(compiled):
+    net = tf.keras.Sequential([tf.keras.layers.Dense(6, "relu"), tf.keras.layers.BatchNormalization(), tf.keras.layers.Dense(2)])
+    optimizer, loss_of = tf.keras.optimizers.Adam(0.01), tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    mean = tf.keras.metrics.Mean()
+    if compiled:
+        net(x)  # the other one is made inside the function
+        net.set_weights(first)
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = loss_of(y, net(x, training=True))
+        gradients = tape.gradient(loss, net.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, net.trainable_variables))
+        mean.update_state(loss)
+        return loss
+    run = tf.function(step)
+    if not first:
+        net(x)
+        first.extend(net.get_weights())
+        run = step
+    for k in range(4):
+        for a, b in tf.data.Dataset.from_tensor_slices((x, y)).batch(16):
+            loss = run(a, b)
+    return [float(loss), float(mean.result()), float(tf.reduce_sum(net.layers[1].moving_mean)), int(optimizer.iterations)]
+a, b = trained(False), trained(True)
+np.testing.assert_allclose(a, b, rtol=1e-4)
+dropout = tf.keras.layers.Dropout(0.5)
+drop = tf.function(lambda x: dropout(x, training=True))
+one, two = drop(tf.ones([100])), drop(tf.ones([100]))
+assert set(one.numpy().tolist()) == {0.0, 2.0} and (one.numpy() != two.numpy()).any()
+from tapegrad.kernels.tensorflow_array import TFArray
+print(type(dropout.seed_generator.state.value.array) is TFArray, type(one.array) is TFArray)
+"""
+    result = run(program, TAPEGRAD_BACKEND="tensorflow", TF_CPP_MIN_LOG_LEVEL="3")
+    assert result.stdout.split() == ["True", "True"], result.stderr

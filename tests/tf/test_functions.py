@@ -1,0 +1,194 @@
+"""tf.function: traced and compiled on TensorFlow's kernels, run at once on NumPy's."""
+
+import numpy as np
+import pytest
+
+from tapegrad import tf
+from tapegrad.registry.backends import making_on
+
+
+@pytest.fixture
+def on_tensorflow():
+    with making_on("tensorflow"):
+        yield
+
+
+pytestmark = pytest.mark.interop("tensorflow")
+
+
+@pytest.mark.usefixtures("on_tensorflow")
+@pytest.mark.parametrize("jit", [False, True])
+def test_a_training_step_is_what_it_is_without_compiling(jit):
+    rng = np.random.default_rng(3)
+    x, y = tf.constant(rng.normal(size=(6, 3)).astype(np.float32)), tf.constant([0, 1, 2, 3, 1, 0])
+    start = rng.normal(size=(3, 4)).astype(np.float32)
+
+    def losses(compiled):
+        w, b = tf.Variable(start), tf.Variable(tf.zeros([4]))
+
+        def step(x, y):
+            with tf.GradientTape() as tape:
+                logits = tf.nn.relu(x @ w + b) + tf.gather(w, [0])
+                loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(y, logits))
+            gradients, norm = tf.clip_by_global_norm(tape.gradient(loss, [w, b]), 0.5)
+            for v, g in zip([w, b], gradients, strict=True):
+                v.assign_sub(0.3 * g)
+            right = tf.equal(tf.argmax(logits, 1, tf.int32), y)
+            return {"loss": loss, "norm": norm, "right": tf.reduce_mean(tf.cast(right, tf.float32))}
+
+        run = tf.function(step, jit_compile=jit) if compiled else step
+        return [[float(v) for v in run(x, y).values()] for _ in range(3)], w.numpy()
+
+    (found, w), (expected, own) = losses(True), losses(False)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    np.testing.assert_allclose(w, own, rtol=1e-5)
+
+
+def test_python_runs_at_each_call_on_numpy_kernels():
+    runs = []
+    f = tf.function(lambda x: runs.append(1) or x)
+    f(tf.ones([]))
+    f(tf.ones([]))
+    assert len(runs) == 2
+
+
+@pytest.mark.usefixtures("on_tensorflow")
+def test_python_runs_once_for_each_number_and_kind_of_tensor():
+    runs = []
+
+    @tf.function
+    def f(x, n=1):
+        runs.append(n)
+        return x * n
+
+    assert [f(tf.constant(2.0), n).numpy() for n in (1, 2, 1)] == [2.0, 4.0, 2.0]
+    assert f(tf.constant(3)).dtype == tf.int32
+    assert runs == [1, 2, 1]
+    assert f.experimental_get_tracing_count() == 3
+
+
+@pytest.mark.usefixtures("on_tensorflow")
+def test_a_variable_is_made_in_the_first_call_and_kept():
+    class Model(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = None
+
+        @tf.function
+        def __call__(self, x):
+            if self.w is None:
+                self.w = tf.Variable(tf.ones([2]) * 3.0)
+                self.b = tf.Variable(lambda: tf.random.normal([2]))
+            return x * self.w
+
+    model = Model()
+    assert model(tf.constant([1.0, 2.0])).numpy().tolist() == [3.0, 6.0]
+    model.w.assign([1.0, 1.0])
+    assert model(tf.constant([1.0, 2.0])).numpy().tolist() == [1.0, 2.0]
+    assert len(model.trainable_variables) == 2
+
+
+@pytest.mark.usefixtures("on_tensorflow")
+def test_a_variable_cannot_begin_with_what_depends_on_the_arguments():
+    f = tf.function(lambda x: tf.Variable(x * 2.0) + 0.0)
+    with pytest.raises(ValueError, match="depends on the function's arguments"):
+        f(tf.constant(1.0))
+
+
+@pytest.mark.usefixtures("on_tensorflow")
+def test_random_numbers_are_drawn_in_each_call_and_repeat_for_a_seed():
+    f = tf.function(lambda: (tf.random.normal([3]), tf.nn.dropout(tf.ones([20]), 0.5)))
+
+    def twice():
+        tf.random.set_seed(5)
+        return [v.numpy().tolist() for _ in range(2) for v in f()]
+
+    first = twice()
+    assert first[0] != first[2]
+    assert first[1] != first[3]
+    assert twice() == first
+
+
+@pytest.mark.usefixtures("on_tensorflow")
+def test_a_tensor_is_no_python_bool_while_it_is_traced():
+    f = tf.function(lambda x: x if x > 0 else -x)
+    with pytest.raises(TypeError, match=r"not allowed.*tf\.cond"):
+        f(tf.constant(1.0))
+    tf.config.run_functions_eagerly(True)
+    try:
+        assert f(tf.constant(-1.0)).numpy() == 1.0
+    finally:
+        tf.config.run_functions_eagerly(False)
+
+
+@pytest.mark.usefixtures("on_tensorflow")
+def test_cond_takes_one_of_two_results_and_its_derivative():
+    f = tf.function(lambda x: tf.cond(x > 0, lambda: tf.math.log(x), lambda: x * 3.0))
+    for value, y, g in ((2.0, np.log(2), 0.5), (-1.0, -3.0, 3.0)):
+        x = tf.constant(value)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            found = f(x)
+        np.testing.assert_allclose([found.numpy(), tape.gradient(found, x).numpy()], [y, g], rtol=1e-6)
+
+
+@pytest.mark.usefixtures("on_tensorflow")
+def test_cond_does_not_assign_in_both_branches():
+    v = tf.Variable(1.0)
+    f = tf.function(lambda x: tf.cond(x > 0, lambda: v.assign(x) + 0.0, lambda: x))
+    with pytest.raises(NotImplementedError, match=r"variable\.assign\(tf\.where"):
+        f(tf.constant(1.0))
+
+
+@pytest.mark.usefixtures("on_tensorflow")
+def test_prints_and_asserts_see_the_values_of_each_call(capfd):
+    @tf.function
+    def f(x):
+        tf.print("x:", x)
+        tf.debugging.assert_greater(x, 0.0)
+        return x
+
+    f(tf.constant(1.0))
+    f(tf.constant(2.5))
+    assert capfd.readouterr().err == "x: 1\nx: 2.5\n"
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Condition x > y did not hold"):
+        f(tf.constant(-1.0))
+
+
+@pytest.mark.usefixtures("on_tensorflow")
+def test_indices_may_be_computed():
+    f = tf.function(lambda x, i: (x[i], x[i + 1 :], x[-1], tf.one_hot(i, 3)))
+    x = tf.constant([1.0, 2.0, 3.0])
+    assert [y.numpy().tolist() for y in f(x, tf.constant(1))] == [2.0, [3.0], 3.0, [0.0, 1.0, 0.0]]
+    assert f(x, tf.constant(-3))[0].numpy() == 1.0
+
+
+@pytest.mark.usefixtures("on_tensorflow")
+def test_slices_come_out_as_slices():
+    table = tf.Variable([[1.0], [2.0], [3.0]])
+
+    @tf.function
+    def f(ids):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.gather(table, ids))
+        return tape.gradient(loss, table)
+
+    found = f(tf.constant([2, 0]))
+    assert isinstance(found, tf.IndexedSlices)
+    assert found.indices.numpy().tolist() == [2, 0]
+
+
+@pytest.mark.usefixtures("on_tensorflow")
+def test_inside_is_known_inside():
+    seen = []
+
+    @tf.function
+    def f(x):
+        seen.append((tf.executing_eagerly(), tf.inside_function() if hasattr(tf, "inside_function") else True))
+        with tf.init_scope():
+            seen.append(tf.executing_eagerly())
+        return x
+
+    f(tf.constant(1.0))
+    assert seen == [(False, True), True]
+    assert tf.executing_eagerly()
