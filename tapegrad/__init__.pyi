@@ -37,6 +37,7 @@ from tapegrad.dtypes import uint64 as uint64
 from tapegrad.dtypes import uint8 as uint8
 from tapegrad.forward import ForwardAccumulator as ForwardAccumulator
 from tapegrad.info import namespace_info as __array_namespace_info__
+from tapegrad.loss_scale import LossScale as LossScale
 from tapegrad.ops.convert import asarray as asarray
 from tapegrad.ops.einsum import einsum as einsum
 from tapegrad.ops.exchange import from_dlpack as from_dlpack
@@ -57,6 +58,7 @@ from tapegrad.registry import not_implemented as not_implemented
 from tapegrad.registry import primitive as primitive
 from tapegrad.registry.backends import default_backend as default_backend
 from tapegrad.registry.backends import set_default_backend as set_default_backend
+from tapegrad.registry.places import device as device
 from tapegrad.sparse import SparseRows as SparseRows
 from tapegrad.tape import GradientTape as GradientTape
 from tapegrad.transforms import checkpoint as checkpoint
@@ -221,6 +223,7 @@ def zeros_like(x: _ArrayLike, /, *, dtype: _DType | None = None, device: str | N
 __all__ = [
     'ForwardAccumulator',
     'GradientTape',
+    'LossScale',
     'SparseRows',
     'Tensor',
     'Variable',
@@ -270,6 +273,7 @@ __all__ = [
     'custom_gradient',
     'custom_jvp',
     'default_backend',
+    'device',
     'diff',
     'divide',
     'e',

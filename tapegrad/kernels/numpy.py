@@ -256,7 +256,8 @@ def mul_zero(g: Any, partial: Any) -> Any:
 
 # -- reductions --------------------------------------------------------------------------------------
 def prod(x: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    return np.multiply.reduce(x, axis=axis, dtype=dtype, keepdims=keepdims)
+    reduce: Any = np.multiply.reduce
+    return reduce(x, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 def max(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:

@@ -81,9 +81,9 @@ def trained(compiled):
     net = tf.keras.Sequential([tf.keras.layers.Dense(6, "relu"), tf.keras.layers.BatchNormalization(), tf.keras.layers.Dense(2)])
     optimizer, loss_of = tf.keras.optimizers.Adam(0.01), tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     mean = tf.keras.metrics.Mean()
-    if compiled:
-        net(x)  # the other one is made inside the function
-        net.set_weights(first)
+    net(x)
+    first.extend([] if first else net.get_weights())
+    net.set_weights(first)
     def step(x, y):
         with tf.GradientTape() as tape:
             loss = loss_of(y, net(x, training=True))
@@ -91,11 +91,7 @@ def trained(compiled):
         optimizer.apply_gradients(zip(gradients, net.trainable_variables))
         mean.update_state(loss)
         return loss
-    run = tf.function(step)
-    if not first:
-        net(x)
-        first.extend(net.get_weights())
-        run = step
+    run = tf.function(step) if compiled else step
     for k in range(4):
         for a, b in tf.data.Dataset.from_tensor_slices((x, y)).batch(16):
             loss = run(a, b)
