@@ -143,12 +143,15 @@ def _unexpected(name: str, variables: Sequence[Variable]) -> str:
 def _record(op: Recorded, rule: _Rule, ys: tuple[Any, ...], inputs: list[Any]) -> tuple[Tensor, ...]:
     """The values as tensors of one node for the whole call, whose parents are the inputs.
 
-    Every active recorder owns it, whoever watches the inputs: `grad_fn` may use what any of them watches.
+    Every active recorder owns it, whoever watches the inputs: `grad_fn` may use what any of them watches.  But one that
+    keeps nothing, and is always active, owns it only where it knows an input.
     """
     raws, nodes = zip(*(x.read() if isinstance(x, Tensor) else (x, None) for x in inputs), strict=True) if inputs else ((), ())
     owners = state.active
     if owners is EMPTY or not any(_is_known(n) for n in nodes):
         return tuple(map(tensor, ys))
+    known = frozenset().union(*(n.owners.recorders for n in nodes if n is not None))
+    owners = group(frozenset(r for r in owners.recorders if r.keeping or r in known))
     lifted = lift([*raws, *ys], [*nodes, *[None] * len(ys)])
     if lifted is not None:
         nodes = tuple(x.node if isinstance(x, Tensor) else None for x in lifted[: len(nodes)])
