@@ -14,18 +14,29 @@ from benchmarks.harness.client import FAILED
 from benchmarks.harness.report import number
 
 PEER = "tg_numpy"
+FACADE = "tg_torch"
 NOT_RUN = "not run"
 Result = Mapping[str, Any]
 
 
-def _time(result: Result, subject: str, case: str) -> float | str:
-    for row in result["cases"]:
-        if (row["workload"], row["case"]) == (subject, case):
-            if PEER in row["results"]:
-                ratio: float | None = row["results"][PEER].get("x_torch")
-                return "no torch" if ratio is None else ratio
-            return "FAILED" if row["skipped"].get(PEER, "").startswith(FAILED) else "not available"
-    return NOT_RUN
+def _time(peer: str) -> Callable[[Result, str, str], float | str]:
+    def measure(result: Result, subject: str, case: str) -> float | str:
+        for row in result["cases"]:
+            if (row["workload"], row["case"]) == (subject, case):
+                if peer in row["results"]:
+                    ratio: float | None = row["results"][peer].get("x_torch")
+                    return "no torch" if ratio is None else ratio
+                return "FAILED" if row["skipped"].get(peer, "").startswith(FAILED) else "not available"
+        return NOT_RUN
+
+    return measure
+
+
+def _facade_over_core(result: Result, subject: str, case: str) -> float | str:
+    facade, core = (_time(peer)(result, subject, case) for peer in (FACADE, PEER))
+    if isinstance(facade, str) or isinstance(core, str):
+        return facade if isinstance(facade, str) else str(core)
+    return facade / core
 
 
 def _growth(result: Result, subject: str) -> tuple[float, int] | str:
@@ -57,7 +68,9 @@ def _imported(key: str) -> Callable[[Result, str, str], float | str]:
 
 # What a goal is a number of: the words of the table, and how it is found in the result of a run.
 MEASURES: dict[str, Callable[[Result, str, str], float | str]] = {
-    "x torch": _time,
+    "x torch": _time(PEER),
+    "facade x torch": _time(FACADE),
+    "facade x core": _facade_over_core,
     "bytes per op": _bytes_per_op,
     "MB peak": _megabytes,
     "cpu x numpy": _imported("x_numpy"),
@@ -100,6 +113,16 @@ TARGETS = (
     Target("indexing", "embedding 4,096 of 50k x 64, dense gradient", 0.95, later=True),
     Target("indexing", "embedding 4,096 of 50k x 64, sparse gradient", 0.5, later=True),
     Target("conv", "batch 32", 1.2, later=True),
+    Target("op_overhead", "8x8", 1.25, "facade x core"),
+    Target("op_overhead", "8x8", 0.8, "facade x torch"),
+    Target("op_overhead", "scalar", 1.25, "facade x core"),
+    Target("op_overhead", "scalar", 0.8, "facade x torch"),
+    Target("modules", "SGD", 0.8, "facade x torch"),
+    Target("modules", "Adam", 0.8, "facade x torch"),
+    Target("mutation", "mul_ and add_, 200 on 8x8", 1.0, "facade x torch"),
+    Target("mutation", "200 rows written into a buffer", 1.0, "facade x torch"),
+    Target("mutation", "mul_ through a view, 100 on 8x8", 1.0, "facade x torch"),
+    Target("mutation", "view, t and select, 100 times", 1.0, "facade x torch"),
 )
 
 
@@ -118,7 +141,7 @@ def judge(result: Result, targets: Iterable[Target] = TARGETS) -> list[dict[str,
 def target_table(rows: Iterable[Mapping[str, Any]]) -> str:
     """The goals and what was measured, one line each."""
     lines = [
-        f"\n## targets of {PEER}: at most the goal (x torch: time as a multiple of torch's, as in the summary)",
+        f"\n## targets of {PEER}: at most the goal (x torch: time as a multiple of torch's, as in the summary; facade: {FACADE})",
         f"{'case':<56}{'measure':<14}{'goal':>8}{'measured':>10}  verdict",
     ]
     for r in rows:

@@ -8,6 +8,7 @@ from types import ModuleType
 ORDER = (
     "op_overhead",
     "mlp",
+    "modules",
     "lstm",
     "deep_chain",
     "large_elementwise",
@@ -17,6 +18,7 @@ ORDER = (
     "conv",
     "broadcasting",
     "indexing",
+    "mutation",
 )
 # Their first case has a memory table, for which the module names a small size (MEMORY) as warm-up.
 MEASURED_FOR_MEMORY = ("deep_chain", "large_elementwise")

@@ -19,8 +19,8 @@ from tapegrad.torch._modes import INFERENCE
 from tapegrad.torch._promotion import _CATEGORY
 from tapegrad.torch._recorder import is_enabled, is_leaf_node, own, switch
 from tapegrad.torch._storage import KEPT_HERE_ALONE, WRITTEN, Storage, moved, owner, replaced, superseded, wrote
-from tapegrad.torch._tensor import OF_NUMPY, STYLE, beside, wrap
-from tapegrad.torch._views import View, laid_out, put_back, spoil, store_of, view_of
+from tapegrad.torch._tensor import OF_NUMPY, STYLE, Tensor, beside, wrap
+from tapegrad.torch._views import View, laid_out, note_put, put_back, spoil, store_of, view_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,12 +40,12 @@ def check(x: Any, *, as_view: bool = False, part: Any = None, constant: bool = F
     raw = x.array if part is None else part
     if type(raw) is not np.ndarray and not constant and type(raw) not in OF_NUMPY and view_of(x) is not None:
         raw = laid_out(x)
-    if not constant and type(raw) is np.ndarray and 0 in raw.strides and _overlaps(raw):
+    if type(raw) is np.ndarray and 0 in raw.strides and not constant and _overlaps(raw):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
         )
-    if type(x).__name__ == "Inference" and not INFERENCE.on:
+    if type(x) is not Tensor and type(x).__name__ == "Inference" and not INFERENCE.on:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor "
             "before doing inplace update. See https://github.com/pytorch/rfcs/pull/17 for more details."
@@ -130,7 +130,8 @@ def fitting(x: Any, y: Any) -> Any:
         raise RuntimeError(
             f"output with shape {list(x.array.shape)} doesn't match the broadcast shape {list(y.array.shape)}"
         )
-    y.array = beside(y.array, x.array)
+    if type(y.array) is not type(x.array):
+        y.array = beside(y.array, x.array)
     have, want = y.array.dtype, x.array.dtype
     if have == want:
         return y
@@ -169,7 +170,10 @@ def commit(x: Any, y: Any, before: int, *, counted: bool = True) -> None:
         and made is not raw
     ):  # no graph can have saved it
         x.array = made
-        store.version += 1
+        if store.seqs:
+            store.count(before)
+        else:
+            store.version += 1
     else:
         _take_over(x, raw, made, before, store, counted)
     if history or not _is_ours(x.node):
@@ -230,7 +234,7 @@ def _take_over(x: Any, raw: Any, made: Any, before: int, store: Storage, counted
     if not counted:
         store.version += 1
         return
-    moved(store, raw, made, before)
+    moved(store, raw, before)
 
 
 def _keep_output(node: Any, made: Any, raw: Any) -> None:
@@ -276,28 +280,40 @@ def _protect(x: Any, raw: Any) -> None:
 def _commit_view(x: Any, y: Any, info: View, store: Storage, counted: bool) -> None:
     base = info.base
     raw, made = x.array, y.array
-    history = y.node is not None or _is_known(base.node)
+    node = y.node
+    history = node is not None or _is_known(base.node)
     number = tick()
-    if y.node is not None and type(raw) is np.ndarray:
-        _keep_output(y.node, made, raw)
-    whole = put_back(info, y) if history or type(raw) is not np.ndarray else None
     if type(raw) is np.ndarray and type(made) in OF_NUMPY:
+        if node is not None and (node.s is made or node.t is made or type(node.s) is tuple):
+            _keep_output(node, made, raw)
+        above = _put_back_in_place(info, y) if history else None
         _protect(x, raw)
         np.copyto(raw, made)
         wrote(store, raw, counted=counted, number=number)
+        if history:
+            base.node = above
+            x.node = node
     else:
-        assert whole is not None
+        whole = put_back(info, y)
         x.array = made
         base.array = whole.array
         below = view_of(base)
         if below is not None:
             _pass_down(below.base, whole.array, x)
         wrote(store, raw)
-    if history:
-        assert whole is not None
-        base.node = whole.node
-        x.node = y.node
+        if history:
+            base.node = whole.node
+            x.node = node
     spoil(store, x, history, moved=type(base.array) is not np.ndarray)
+
+
+def _put_back_in_place(info: View, y: Any) -> Any:
+    """The node of a base whose memory is about to be written to through a view."""
+    if len(info.steps) == 1:
+        index = getattr(info.steps[0][1], "index", None)
+        if index is not None:
+            return note_put(info.base, y, index)
+    return put_back(info, y).node
 
 
 def add_into(x: Any, raw: Any) -> None:

@@ -115,7 +115,7 @@ def permute(x: Any, *dims: Any) -> Any:
 
 
 def _permuted(x: Any, order: tuple[int, ...], name: str | None) -> Any:
-    inverse = tuple(int(i) for i in np.argsort(order))
+    inverse = tuple(map(order.index, range(len(order))))
     return take(
         x, lambda t: STYLE.permute_dims(t, order), lambda _, new: STYLE.permute_dims(new, inverse), name=name
     )

@@ -19,17 +19,30 @@ class Storage:
     * `shared`: whether anything else uses this memory, so that a write has to go there.
     * `apart`: it belongs to what `.data` gives, whose writes no graph hears of.
     * `exposed`: weakly, the NumPy array that was handed out, or True for memory that came from outside.
+    * `seqs`: the sequence numbers of the latest writes that graphs hear of, after `earlier` others.
     """
 
-    __slots__ = ("__weakref__", "apart", "exposed", "fresh", "scalars", "shared", "size", "version")
+    __slots__ = ("__weakref__", "apart", "earlier", "exposed", "fresh", "scalars", "seqs", "shared", "size", "version")
 
     def __init__(self) -> None:
-        self.version = 0
+        self.version = self.earlier = 0
+        self.seqs: list[int] = []
         self.fresh: list[weakref.ref[Any]] = []
         self.size = 16  # look for dead ones when there are so many
         self.shared = self.apart = False
         self.exposed: Any = None
         self.scalars: list[tuple[Any, int]] = []  # values that had no memory, and when they were replaced
+
+    def count(self, seq: int) -> None:
+        """Count a write that graphs hear of."""
+        self.version += 1
+        seqs = self.seqs
+        if not seqs:
+            self.earlier = self.version - 1
+        seqs.append(seq)
+        if len(seqs) > 64:  # of the oldest, how many there were is all that matters
+            self.earlier += 32
+            del seqs[:32]
 
     def join(self, x: Any) -> None:
         """Let a view be made stale by the next write."""
@@ -51,19 +64,17 @@ def owner(raw: Any) -> Any:
 
 @final
 class _Log:
-    """When a piece of memory was written to: `earlier` times, and then at `seqs`.
+    """Memory of a storage that was written to.
 
-    `hard` is when its values were last overwritten, and not just given up.
+    `last` is when it was last written to, or given up; `hard`, when its values were last overwritten.
     """
 
-    __slots__ = ("earlier", "hard", "seqs", "storage", "where")
+    __slots__ = ("hard", "last", "storage", "where")
 
     def __init__(self, where: Any, storage: Storage) -> None:
         self.where = where
         self.storage = storage
-        self.earlier = 0
-        self.seqs: list[int] = []
-        self.hard = 0
+        self.last = self.hard = 0
 
 
 #: By the id of the array that owns it: memory that was written to while a graph might need it.
@@ -76,22 +87,24 @@ REPLACED: weakref.WeakSet[Storage] = weakref.WeakSet()
 
 def wrote(storage: Storage, raw: Any, *, counted: bool = True, number: int | None = None) -> None:
     """Note a write to the memory of an array; `counted`, if graphs that have saved it are to hear of it."""
-    storage.version += 1
     if not counted or type(raw) is not np.ndarray:
+        storage.version += 1
         return
     seq = LAST[0] = tick() if number is None else number
-    memory = owner(raw)
+    _note(storage, raw, seq).hard = seq
+
+
+def _note(storage: Storage, raw: Any, seq: int) -> _Log:
+    storage.count(seq)
+    memory = raw if raw.base is None else owner(raw)
     key = id(memory)
     log = WRITTEN.get(key)
     if log is None or log.where() is not memory:
         log = WRITTEN[key] = _Log(weakref.ref(memory, lambda _: WRITTEN.pop(key, None)), storage)
-        log.earlier = storage.version - 1
-    seqs = log.seqs
-    seqs.append(seq)
-    log.hard = seq
-    if len(seqs) > 64:  # of the oldest, how many there were is all that matters
-        log.earlier += 32
-        del seqs[:32]
+    elif log.storage is not storage:  # what `.data` gives has a version of its own
+        log.storage.seqs.append(seq)
+    log.last = seq
+    return log
 
 
 def replaced(storage: Storage, raw: Any, before: int) -> None:
@@ -116,23 +129,14 @@ def superseded(raw: Any, made: Any) -> None:
     LAST[0] = tick()
 
 
-def moved(storage: Storage, raw: Any, made: Any, before: int) -> None:
+def moved(storage: Storage, raw: Any, before: int) -> None:
     """Note that a tensor has given up this memory for another, by an op that began at the number `before`.
 
-    Graphs that have saved the old values still have them: that they count as written to is PyTorch's rule.
+    Graphs that have saved the old values still have them: that they count as written to is PyTorch's rule.  What the op itself
+    has saved is not touched.
     """
-    log = WRITTEN.get(id(owner(raw)))
-    hard = 0 if log is None or log.where() is not owner(raw) else log.hard
-    wrote(storage, raw)
-    log = WRITTEN[id(owner(raw))]
-    log.seqs[-1] = before  # what the op itself has saved is not touched
-    log.hard = hard
-    if type(made) is np.ndarray:
-        memory, seqs, earlier = owner(made), log.seqs, log.earlier
-        key = id(memory)
-        log = WRITTEN[key] = _Log(weakref.ref(memory, lambda _: WRITTEN.pop(key, None)), storage)
-        log.seqs = list(seqs)
-        log.earlier = earlier
+    LAST[0] = max(LAST[0], before)
+    _note(storage, raw, before)
 
 
 #: What rules here save of these ops, and PyTorch's do not: a write to it is no error, if the values are still there.

@@ -15,9 +15,9 @@ from tapegrad.torch._node_names import name_of
 from tapegrad.torch._recorder import is_leaf_node
 from tapegrad.torch._storage import KEPT_HERE_ALONE, LAST, REPLACED, SUPERSEDED, WRITTEN, owner
 
-#: By the id of the array: the numbers of writes to its memory, that of the last one that overwrote it, how many there were
-#: earlier, and the version now.
-_Logs = dict[int, tuple[list[int], int, int, int]]
+#: By the id of the array: the number of the last write to its memory, those of writes to the tensor, that of the last one that
+#: overwrote it, how many there were earlier, and the version now.
+_Logs = dict[int, tuple[int, list[int], int, int, int]]
 
 
 def check(order: list[Any]) -> None:
@@ -29,16 +29,16 @@ def check(order: list[Any]) -> None:
             _renew(node)
     oldest = order[-1].seq
     logs: _Logs = {
-        key: (log.seqs, log.hard, log.earlier, log.storage.version)
+        key: (log.last, log.storage.seqs, log.hard, log.storage.earlier, log.storage.version)
         for key, log in list(WRITTEN.items())
-        if log.seqs and log.seqs[-1] > oldest
+        if log.last > oldest
     }
     for storage in list(REPLACED):
         seqs = [seq for _, seq in storage.scalars]
         earlier = storage.version - len(seqs)
-        for k, (raw, seq) in enumerate(storage.scalars, 1):
+        for raw, seq in storage.scalars:
             if seq > oldest:
-                logs[id(raw)] = (seqs[:k], 0, earlier, storage.version)
+                logs[id(raw)] = (seq, seqs, 0, earlier, storage.version)
     if not logs:
         return
     for node in order:
@@ -56,7 +56,7 @@ def check(order: list[Any]) -> None:
                 continue
             else:
                 log = logs.get(id(value))
-            if log is not None and log[0][-1] > node.seq:
+            if log is not None and log[0] > node.seq:
                 _look(node, value, logs)
 
 
@@ -95,15 +95,15 @@ def _places(op: Any) -> tuple[int, ...]:
 
 def _look(node: Any, value: Any, logs: _Logs) -> None:
     log = logs.get(id(owner(value) if type(value) is np.ndarray else value))
-    if log is None or log[0][-1] <= node.seq:
+    if log is None or log[0] <= node.seq:
         return
-    if log[1] <= node.seq and node.op.name in KEPT_HERE_ALONE and _name(node, value) in KEPT_HERE_ALONE[node.op.name]:
+    if log[2] <= node.seq and node.op.name in KEPT_HERE_ALONE and _name(node, value) in KEPT_HERE_ALONE[node.op.name]:
         return
     _refuse(node, value, log)
 
 
-def _refuse(node: Any, value: Any, log: tuple[list[int], int, int, int]) -> NoReturn:
-    seqs, _, earlier, version = log
+def _refuse(node: Any, value: Any, log: tuple[int, list[int], int, int, int]) -> NoReturn:
+    _, seqs, _, earlier, version = log
     expected = earlier + sum(s < node.seq for s in seqs)
     kind = f"torch.{SCALAR_TYPES[dtype_of(value.dtype)]}Tensor {list(value.shape)}"
     made = _maker(node, value)

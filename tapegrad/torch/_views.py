@@ -228,10 +228,6 @@ def put_back(info: View, new: Any) -> Any:
     parents = [wrap(info.base.array, info.base.node)]
     for run, _ in info.steps[:-1]:
         parents.append(run(parents[-1]))
-    if len(parents) == 1:
-        index = getattr(info.steps[0][1], "index", None)
-        if index is not None and type(parents[0].array) is np.ndarray and isinstance(new.array, np.ndarray | np.generic):
-            return wrap(parents[0].array, note_put(parents[0], new, index))
     for parent, (run, back) in zip(reversed(parents), reversed(info.steps), strict=True):
         new = back(parent, new) if back is not None else _put_anywhere(parent, run, new)
     return new
@@ -255,12 +251,19 @@ def note_put(x: Any, value: Any, index: Any) -> Any:
     owners, p, q = owned(state.active, x.node, value.node)
     if owners is None:
         return None
-    watched = tuple(i for i, n in ((0, p), (1, q)) if n is not None)
-    _, variant = variant_for(_PUT, watched, False)
-    known = {"index": index, "x.spec": spec_of(x.array), "value.spec": spec_of(value.array)}
-    saved = tuple(known[name] for name in variant.saved)
+    found = _PUTS.get((p is None, q is None))
+    if found is None:
+        watched = tuple(i for i, n in ((0, p), (1, q)) if n is not None)
+        _, variant = variant_for(_PUT, watched, False)
+        found = _PUTS[p is None, q is None] = variant, variant.saved
+    variant, names = found
+    saved = tuple([index if n == "index" else spec_of((x if n == "x.spec" else value).array) for n in names])
     s, t = (saved, None) if len(saved) > 2 else (*saved, None, None)[:2]
     return make_node(variant, p if p is not None else q, q if p is not None else None, s, t, owners)
+
+
+#: The recorded forms of `put`, by which of base and value are not watched, and what each saves.
+_PUTS: dict[tuple[bool, bool], tuple[Any, tuple[str, ...]]] = {}
 
 
 def _put_anywhere(parent: Any, run: Callable[[Any], Any], new: Any) -> Any:

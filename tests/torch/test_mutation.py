@@ -146,3 +146,17 @@ def test_assigning_element_by_element_takes_linear_time():
     assert time.perf_counter() - start < 2.0
     y.sum().backward()
     assert x.grad[:501].tolist() == [2.0] * 500 + [0.0]
+
+
+@pytest.mark.interop("torch")
+def test_what_each_op_in_place_has_saved_outlives_the_ops_after_it():
+    import torch as peer
+
+    found = []
+    for t in (peer, torch):
+        x, w = (t.tensor([1.5, -0.5], requires_grad=True) for _ in range(2))
+        h = x * 1.0
+        for _ in range(70):
+            h.mul_(w).add_(w)
+        found.append([g.tolist() for g in t.autograd.grad(h.sum(), (x, w))])
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-5)

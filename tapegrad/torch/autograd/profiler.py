@@ -78,7 +78,7 @@ class _Listener:
             stack.pop()[1].end = time.perf_counter() * 1e6
 
     def __call__(self, frame: Any, what: str, _: Any) -> None:
-        if what not in ("call", "return"):
+        if what not in ("call", "return") or frame.f_code.co_name == "<module>":  # text that is being compiled
             return
         path = frame.f_code.co_filename
         if path.startswith(_FUNCTION):
