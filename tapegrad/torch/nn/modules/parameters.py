@@ -28,7 +28,8 @@ def _described(key: Any, value: Any, typed: bool = True) -> str:
         return f"  ({key}): Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
     size = "x".join(map(str, value.shape))
-    where = f" ({value.device})" if value.device.type == "cuda" else ""
+    device: Any = value.device  # the facade's own: the core's tensors name theirs by a string
+    where = f" ({device})" if device.type == "cuda" else ""
     what = value.dtype if typed else typename(value)
     return f"  ({key}): {kind} containing: [{what} of size {size}{where}]"
 
