@@ -459,7 +459,8 @@ def _with_scalar(x: TFArray, value: Any) -> tuple[Any, Any, np.dtype[Any]]:
     if type(value) in SYMBOLIC:
         dtype = common_with(x.dtype, int if type(value) is Size else float)
         return x.bare if dtype is x.dtype else cast(x.bare, dtype), cast(value.bare, dtype), dtype
-    dtype = common_with(x.dtype, type(value))
+    kind: type = type(value)
+    dtype = common_with(x.dtype, kind)
     return x.bare if dtype is x.dtype else cast(x.bare, dtype), scalar(value, dtype), dtype
 
 

@@ -12,6 +12,8 @@ from tapegrad.kernels.tensorflow_array import Size, asarray, converted, is_stati
 from tapegrad.kernels.tensorflow_basics import (
     astype,
     equal,
+    from_parts,
+    imag,
     isfinite,
     isnan,
     logical_and,
@@ -23,6 +25,7 @@ from tapegrad.kernels.tensorflow_basics import (
 from tapegrad.kernels.tensorflow_calls import BOOL, F32, F64, INT32, INT64, UINT64, cast, ints, number
 from tapegrad.kernels.tensorflow_elementwise import (
     abs,
+    add,
     divide,
     exp,
     log,
@@ -278,7 +281,20 @@ def softmax(x: Any, *, axis: Any = -1) -> Any:
         return where(equal(top, -math.inf), 0, made(_SOFTMAX(x.bare), x.dtype, x._shape))
     e = exp(_lowered(x, axis))
     s = sum(e, axis=axis, keepdims=True)
-    return divide(e, where(equal(s, 0), 1, s))
+    s = where(equal(s, 0), 1, s)
+    return divide(e, s) if x.dtype.kind != "c" else _complex_share(e, s)
+
+
+def _complex_share(e: Any, s: Any) -> Any:
+    """e / s part by part, which is exactly 1 where they are equal, so that a row of one element has the derivative 0.
+
+    No element of `e` is larger than 1 and `s` is their sum, so their products do not overflow.
+    """
+    (a, b), (p, q) = ((real(z), imag(z)) for z in (e, s))
+    size = add(square(p), square(q))
+    return from_parts(
+        divide(add(multiply(a, p), multiply(b, q)), size), divide(subtract(multiply(b, p), multiply(a, q)), size)
+    )
 
 
 def log_softmax(x: Any, *, axis: Any = -1) -> Any:

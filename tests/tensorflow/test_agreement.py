@@ -10,8 +10,7 @@ from hypothesis import given, settings
 
 from tapegrad.registry.backends import making_on
 from tapegrad.registry.op import OPS
-from tapegrad.testing import Case, Draw
-from tapegrad.testing.law import differentiable, eps_of, fits, largest, same, testable
+from tapegrad.testing import Case, Draw, law
 from tapegrad.testing.strategies import draws
 from tapegrad.testing.subject import floating
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
-TESTABLE = [op for op in OPS.values() if testable(op)]
+TESTABLE = [op for op in OPS.values() if law.testable(op)]
 #: An eager op of TensorFlow takes ten times as long as NumPy's, so a case of TensorFlow stands for ten of NumPy's laws.
 EXAMPLES = settings(max_examples=-(-settings().max_examples // 10))
 NO_VALUES = ("empty", "empty_like")
@@ -55,12 +54,12 @@ def refused(expected: Any, found: Any) -> bool:
 
 
 def tolerance(case: Case, *groups: Any) -> float:
-    return 1e3 * case.op.tolerance * eps_of(*groups)
+    return 1e3 * case.op.tolerance * law.eps_of(*groups)
 
 
 def at_least_rounding(xs: list[Any]) -> float:
     """What a result may be off by that is zero but for rounding, relative to what is tolerated of others."""
-    return 1e-2 * min(largest([x for x in xs if hasattr(x, "dtype")]), 1.0)
+    return 1e-2 * min(law.largest([x for x in xs if hasattr(x, "dtype")]), 1.0)
 
 
 @pytest.mark.parametrize("op", TESTABLE, ids=lambda op: op.name)
@@ -71,12 +70,12 @@ def test_values_and_dtypes(op: Op, draw: Draw) -> None:
     expected, found = both(lambda: case.subject.value(case.xs))
     if refused(expected, found):
         return
-    fits(found, expected, "value")
+    law.fits(found, expected, "value")
     if op.name not in NO_VALUES:
-        same(found, expected, tolerance(case, floating(expected)), "value", scale=at_least_rounding(case.xs))
+        law.same(found, expected, tolerance(case, floating(expected)), "value", scale=at_least_rounding(case.xs))
 
 
-@pytest.mark.parametrize("op", [op for op in TESTABLE if differentiable(op)], ids=lambda op: op.name)
+@pytest.mark.parametrize("op", [op for op in TESTABLE if law.differentiable(op)], ids=lambda op: op.name)
 @EXAMPLES
 @given(draw=draws())
 def test_derivatives(op: Op, draw: Draw) -> None:
@@ -93,5 +92,5 @@ def test_derivatives(op: Op, draw: Draw) -> None:
     ):
         a, b = both(compute)
         if not refused(a, b):
-            fits(b, [np.asarray(x) if x is not None else y for x, y in zip(a, b, strict=True)], what)
-            same(b, a, rtol, what, scale=1e-2 * largest(given_))
+            law.fits(b, [np.asarray(x) if x is not None else y for x, y in zip(a, b, strict=True)], what)
+            law.same(b, a, rtol, what, scale=1e-2 * law.largest(given_))
