@@ -15,6 +15,7 @@ from tapegrad.core.tensor import Tensor, linked, tensor
 from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, ShapeError
 from tapegrad.ops.convert import asarray
+from tapegrad.registry.lengths import brought_to, may_agree
 from tapegrad.registry.space import F
 from tapegrad.tree import flatten
 
@@ -96,6 +97,8 @@ def _checked(x: Any, t: Any) -> Tensor:
         raise DTypeError(f"ForwardAccumulator: expected floating primals, got {x.array.dtype}")
     t = asarray(t, dtype=None if isinstance(t, Tensor) else x.array.dtype)
     t = linked(*t.read())  # a tensor may be written to
+    if t.shape != x.array.shape and may_agree(t.shape, x.array.shape):
+        t = brought_to(t, x.array.shape)
     if t.shape != x.array.shape or t.dtype != x.array.dtype:
         raise ShapeError(
             f"ForwardAccumulator: expected a tangent like its primal, {x.array.dtype} {x.array.shape}, "

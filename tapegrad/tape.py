@@ -19,6 +19,7 @@ from tapegrad.kernels.batched import Batched
 from tapegrad.ops.convert import asarray
 from tapegrad.registry.backends import NAMES, backend_of
 from tapegrad.registry.batching import inside, matched, new_level, stacked
+from tapegrad.registry.lengths import brought_to, may_agree
 from tapegrad.registry.space import F, space_of_type
 from tapegrad.tree import flatten
 from tapegrad.variable import STAND_INS, Variable, present
@@ -278,7 +279,9 @@ class GradientTape:
             g = given if given is None or isinstance(given, Tensor) else asarray(given)
             if g is not None:
                 if g.shape != y.shape:
-                    raise ShapeError(f"output_gradients: expected the target's shape {y.shape}, got {g.shape}")
+                    if not may_agree(g.shape, y.shape):
+                        raise ShapeError(f"output_gradients: expected the target's shape {y.shape}, got {g.shape}")
+                    g = brought_to(g, y.shape)
                 wanted, got = y.array.dtype, g.array.dtype
                 if got != wanted:
                     if got.kind == "c" and wanted.kind != "c":

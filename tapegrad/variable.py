@@ -14,6 +14,7 @@ from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, ShapeError
 from tapegrad.ops.convert import asarray, raw_of
 from tapegrad.ops.inplace import is_alone
+from tapegrad.registry.lengths import may_agree, raw_brought_to
 from tapegrad.registry.places import beside
 from tapegrad.sparse import SparseRows
 
@@ -98,6 +99,8 @@ class Variable(Tensor):
                 "does not depend on the source, or was computed outside the tape"
             )
         raw = raw_of(value if isinstance(value, Tensor) else asarray(value, dtype=self.array.dtype, copy=copy))
+        if raw.shape != self.array.shape and may_agree(raw.shape, self.array.shape):
+            raw = raw_brought_to(raw, self.array.shape)
         self._fits(what, raw)
         return raw if type(raw) is type(self.array) else beside(raw, self.array)
 

@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from tapegrad import random
+from tapegrad.core.recorder import EMPTY, state
 from tapegrad.core.tensor import Tensor
 from tapegrad.errors import RandomnessError
 from tapegrad.kernels.tensorflow_array import TFArray, wrapped
@@ -208,6 +209,17 @@ def tracing(trace: Trace) -> Iterator[None]:
             if not _tracing:
                 for name in _SEEN_THROUGH:
                     delattr(Variable, name)
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Let nobody outside record what is inside, nor learn of the variables that it reads; and leave all batches."""
+    active, levels = state.active, state.levels
+    state.active, state.levels = EMPTY, ()
+    try:
+        yield
+    finally:
+        state.active, state.levels = active, levels
 
 
 @contextlib.contextmanager

@@ -110,7 +110,7 @@ class Graph:
         """What TensorFlow traces: bare tensors in and out, under a key that tells which trace it was."""
         trace = cells.Trace()
         inputs = [tensor(wrapped(b)) for b in bare]
-        with cells.tracing(trace):
+        with cells.alone(), cells.tracing(trace):
             if self._fn.shapes is None:
                 found = self.run(inputs)
             else:  # it is to be the only run of Python

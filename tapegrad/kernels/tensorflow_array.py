@@ -196,7 +196,8 @@ class TFArray:
 
 def may_wait(shape: tuple[Any, ...]) -> bool:
     """Whether a sum of arrays of this shape may be put off."""
-    return not calls.MANY and math.prod(shape) <= _SMALL
+    size = math.prod(shape)
+    return not calls.MANY and type(size) is int and size <= _SMALL  # else a length is not known yet
 
 
 @final

@@ -86,9 +86,10 @@ def eye(n_rows: int, n_cols: int | None = None, *, k: int = 0, dtype: Any = None
 def reshape(x: Any, shape: Any, *, copy: bool | None = None) -> Any:
     x = asarray(x)
     shape = _sizes(shape)
-    if sum(1 for n in shape if type(n) is not Size and n == -1) > 1:
+    computed = sum(1 for n in shape if type(n) is not Size and n == -1)
+    if computed > 1:
         raise ValueError("can only specify one unknown dimension")
-    return made(_RESHAPE(x.bare, shape_tensor(shape)), x.dtype)
+    return made(_RESHAPE(x.bare, shape_tensor(shape)), x.dtype, None if computed or is_static(shape) else shape)
 
 
 def broadcast_to(x: Any, shape: Any) -> Any:

@@ -10,6 +10,7 @@ from tapegrad.core.tensor import Tensor, tensor
 from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, ShapeError
 from tapegrad.ops.convert import asarray
+from tapegrad.registry.lengths import brought_to, may_agree
 from tapegrad.registry.space import SCALARS
 from tapegrad.sparse import SparseRows
 from tapegrad.tree import flatten
@@ -167,6 +168,8 @@ def _fitted(what: str, part: str, t: Any, x: Any) -> Any:
     if t is None:
         raise ArgumentError(f"{what}: expected a tensor in {part} for each floating one, got None; write tapegrad.zeros_like(x)")
     made = asarray(t, dtype=None if isinstance(t, Tensor | np.ndarray | np.generic) else x.array.dtype)
+    if made.shape != x.shape and may_agree(made.shape, x.shape):
+        made = brought_to(made, x.shape)
     if made.shape != x.shape or (made.array.dtype != x.array.dtype and (made.array.dtype.kind == "c" or not is_inexact(made.array.dtype))):
         raise ShapeError(f"{what}: expected {part} like {x.array.dtype} {x.shape}, got {made.array.dtype} {made.shape}")
     return anew(asarray(made, dtype=x.array.dtype))

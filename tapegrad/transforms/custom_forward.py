@@ -13,6 +13,7 @@ from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DeclarationError, DTypeError, ShapeError
 from tapegrad.ops.convert import asarray
 from tapegrad.registry.batching import lift, matched
+from tapegrad.registry.lengths import brought_to, may_agree
 from tapegrad.registry.rules import spec_of
 from tapegrad.registry.several import filled, picked
 from tapegrad.registry.space import F, space_of, space_of_type
@@ -159,6 +160,8 @@ def _checked(name: str, t: Any, spec: Spec) -> Tensor:
     if t is None:
         return F.zeros(spec.shape, dtype=spec.dtype)
     made = asarray(t, dtype=None if isinstance(t, Tensor) else spec.dtype)
+    if made.shape != spec.shape and may_agree(made.shape, spec.shape):
+        made = brought_to(made, spec.shape)
     if made.shape != spec.shape:
         raise ShapeError(
             f"custom_jvp: expected the rule of {name} to return t.shape == {spec.shape}, that of its value; got {made.shape}"

@@ -15,6 +15,7 @@ from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, ShapeError
 from tapegrad.ops.convert import asarray
 from tapegrad.registry.batching import lift, matched
+from tapegrad.registry.lengths import brought_to, may_agree
 from tapegrad.registry.op import Spec
 from tapegrad.registry.rules import spec_of
 from tapegrad.registry.several import filled, picked
@@ -198,6 +199,8 @@ def _one(rule: _Rule, what: str, c: Any, spec: Spec | None) -> Tensor | None:
     if c is None or spec is None:
         return None
     c = asarray(c, dtype=spec.dtype if type(c) in SCALARS else None)
+    if c.shape != spec.shape and may_agree(c.shape, spec.shape):
+        c = brought_to(c, spec.shape)
     if c.shape != spec.shape:
         raise ShapeError(
             f"custom_gradient: expected grad_fn of {rule.name} to return {what}.shape == {spec.shape}, the argument's; "
