@@ -37,8 +37,9 @@ def has_values(raw: Any) -> bool:
 
 def open_integer(raw: Any) -> Any:
     """A 0-d integer of the function that is being traced, as an index takes it."""
-    from tapegrad.kernels.tensorflow_array import Size, converted
     from tapegrad.kernels.tensorflow_calls import INT32
+    from tapegrad.kernels.tensorflow_lengths import Size
+    from tapegrad.kernels.tensorflow_promotion import converted
 
     return Size(converted(raw, INT32).bare)
 

@@ -12,6 +12,24 @@ from typing import Any
 from tapegrad.kernels import tensorflow_calls as _calls
 from tapegrad.kernels import tensorflow_devices as _devices
 from tapegrad.kernels import tensorflow_operators as _operators  # noqa: F401  gives arrays their operators
+from tapegrad.kernels.tensorflow_activation import relu, relu_grad, sigmoid_grad, softplus, step, tanh_grad  # noqa: F401
+from tapegrad.kernels.tensorflow_arithmetic import (  # noqa: F401
+    abs,
+    add,
+    divide,
+    maximum,
+    minimum,
+    mul_zero,
+    multiply,
+    negative,
+    positive,
+    pow,
+    reciprocal,
+    share,
+    sign,
+    square,
+    subtract,
+)
 from tapegrad.kernels.tensorflow_array import TFArray as _TFArray
 from tapegrad.kernels.tensorflow_basics import (  # noqa: F401  re-exported: these are kernels
     astype,
@@ -43,60 +61,19 @@ from tapegrad.kernels.tensorflow_basics import (  # noqa: F401  re-exported: the
 from tapegrad.kernels.tensorflow_basics import cast_to as cast  # noqa: F401
 from tapegrad.kernels.tensorflow_bessel import bessel_i, i0, i0e, i1, i1e, scaled_bessel_slope  # noqa: F401
 from tapegrad.kernels.tensorflow_conv import conv, conv_input_grad, conv_kernel_grad, fold, unfold  # noqa: F401
-from tapegrad.kernels.tensorflow_elementwise import (  # noqa: F401
-    abs,
-    acos,
-    acosh,
-    add,
-    asin,
-    asinh,
-    atan,
-    atan2,
-    atanh,
-    ceil,
-    copysign,
-    cos,
-    cosh,
-    divide,
-    exp,
-    expm1,
-    floor,
-    floor_divide,
-    hypot,
-    log,
-    log1p,
-    log2,
-    log10,
-    logaddexp,
-    maximum,
-    minimum,
-    mul_zero,
-    multiply,
-    negative,
-    nextafter,
-    positive,
-    pow,
-    reciprocal,
-    relu,
-    relu_grad,
-    remainder,
-    round,
-    share,
-    sigmoid,
-    sigmoid_grad,
-    sign,
-    signbit,
-    sin,
-    sinh,
-    softplus,
-    sqrt,
-    square,
-    step,
-    subtract,
-    tan,
-    tanh,
-    tanh_grad,
-    trunc,
+from tapegrad.kernels.tensorflow_entropy import entr, kl_div, rel_entr, xlog1py, xlogy  # noqa: F401
+from tapegrad.kernels.tensorflow_error import (  # noqa: F401
+    erf,
+    erfc,
+    erfcinv,
+    erfcx,
+    erfinv,
+    expit,
+    log_ndtr,
+    logit,
+    ndtr,
+    ndtri,
+    scaled_erfc_integral,
 )
 from tapegrad.kernels.tensorflow_fft import (  # noqa: F401
     dft,
@@ -106,7 +83,32 @@ from tapegrad.kernels.tensorflow_fft import (  # noqa: F401
     real_dft,
     rfft_frequencies,
 )
-from tapegrad.kernels.tensorflow_index import getitem, nonzero, take, take_along_axis  # noqa: F401
+from tapegrad.kernels.tensorflow_functions import (  # noqa: F401
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    cos,
+    cosh,
+    exp,
+    expm1,
+    hypot,
+    log,
+    log1p,
+    log2,
+    log10,
+    logaddexp,
+    sigmoid,
+    sin,
+    sinh,
+    sqrt,
+    tan,
+    tanh,
+)
+from tapegrad.kernels.tensorflow_gamma import beta, betaln, digamma, gamma, gammaln, polygamma, polygamma_gap, zeta  # noqa: F401
 from tapegrad.kernels.tensorflow_linalg import (  # noqa: F401
     around_zero,
     cholesky,
@@ -131,6 +133,7 @@ from tapegrad.kernels.tensorflow_linalg import (  # noqa: F401
     svd,
     svdvals,
 )
+from tapegrad.kernels.tensorflow_pick import getitem, nonzero, take, take_along_axis  # noqa: F401
 from tapegrad.kernels.tensorflow_pool import (  # noqa: F401
     window_argmax,
     window_max,
@@ -140,6 +143,17 @@ from tapegrad.kernels.tensorflow_pool import (  # noqa: F401
     window_take,
 )
 from tapegrad.kernels.tensorflow_products import adjoint_matmul, inner, matmul, matmul_adjoint  # noqa: F401
+from tapegrad.kernels.tensorflow_rounding import (  # noqa: F401
+    ceil,
+    copysign,
+    floor,
+    floor_divide,
+    nextafter,
+    remainder,
+    round,
+    signbit,
+    trunc,
+)
 from tapegrad.kernels.tensorflow_scatter import (  # noqa: F401
     last_picks,
     put,
@@ -174,54 +188,29 @@ from tapegrad.kernels.tensorflow_shape import (  # noqa: F401
     zeros,
     zeros_beside,
 )
-from tapegrad.kernels.tensorflow_sort import argsort, insertion_index, repeat, unique_index  # noqa: F401
-from tapegrad.kernels.tensorflow_special import (  # noqa: F401
-    beta,
-    betaln,
-    digamma,
-    entr,
-    erf,
-    erfc,
-    erfcinv,
-    erfcx,
-    erfinv,
-    expit,
-    gamma,
-    gammaln,
-    kl_div,
-    log_ndtr,
-    logit,
-    ndtr,
-    ndtri,
-    polygamma,
-    polygamma_gap,
-    rel_entr,
-    scaled_erfc_integral,
-    sinc,
-    sinc_derivative,
-    xlog1py,
-    xlogy,
-    zeta,
+from tapegrad.kernels.tensorflow_sinc import sinc, sinc_derivative  # noqa: F401
+from tapegrad.kernels.tensorflow_softmax import (  # noqa: F401
+    cross_entropy,
+    cross_entropy_grad,
+    exp_less,
+    log_of_sum,
+    log_softmax,
+    shift_of,
+    softmax,
 )
+from tapegrad.kernels.tensorflow_sort import argsort, insertion_index, repeat, unique_index  # noqa: F401
 from tapegrad.kernels.tensorflow_sums import (  # noqa: F401
     all,
     argmax,
     argmin,
     count_nonzero,
-    cross_entropy,
-    cross_entropy_grad,
     cumulative_prod,
     cumulative_sum,
-    exp_less,
-    log_of_sum,
-    log_softmax,
     max,
     min,
     norm2,
     power_norm,
     prod,
-    shift_of,
-    softmax,
     sum,
     sum_to,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import TYPE_CHECKING, Any, final
 
@@ -10,16 +9,14 @@ import numpy as np
 import tensorflow as tf
 
 from tapegrad.kernels import tensorflow_calls as calls
-from tapegrad.kernels.tensorflow_calls import BF16, EAGER, F32, F64, NUMPY_OF, cast, constant, scalar
+from tapegrad.kernels.tensorflow_calls import BF16, EAGER, F32, F64, NUMPY_OF, constant
+from tapegrad.kernels.tensorflow_lengths import shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_SHAPE = calls.op("Shape")
 _ADD_N, _CONCAT = calls.one("AddN"), calls.op("ConcatV2")
 _SMALL, _MOST = 65536, 32
-_PACK = calls.op("Pack")
-_SLICE = calls.op("StridedSlice")
 
 
 @final
@@ -100,7 +97,7 @@ class TFArray:
     @property
     def shape(self) -> tuple[Any, ...]:
         if self._shape is None:
-            self._shape = _shape_of(self.bare)
+            self._shape = shape_of(self.bare)
         return self._shape
 
     @property
@@ -265,233 +262,3 @@ def static_value(bare: Any) -> Any:
 
 def _restored(values: Any) -> TFArray:
     return wrapped(constant(values))
-
-
-# -- lengths that only the running graph knows -------------------------------------------------------------
-@final
-class Size:
-    """The length of an axis of a symbolic tensor, as an integer that the graph computes; arithmetic makes others.
-
-    It is equal to itself alone: of two lengths that may be equal nothing is known while the graph is built.
-    """
-
-    __slots__ = ("bare",)
-
-    def __init__(self, bare: Any) -> None:
-        self.bare = bare  # 0-d, int32
-
-    def __index__(self) -> int:
-        raise TypeError(
-            "a length is not known while tf.function traces the program (its dimension is None), and is wanted as a Python "
-            "integer here; give tf.function an input_signature with that length"
-        )
-
-    __int__ = __float__ = __index__
-
-    def __repr__(self) -> str:
-        return "?"
-
-    __hash__ = object.__hash__
-
-
-@final
-class Ratio:
-    """A Python float that only the running graph knows: what a `Size` is divided by, or multiplied with."""
-
-    __slots__ = ("bare",)
-
-    def __init__(self, bare: Any) -> None:
-        self.bare = bare  # 0-d, float64
-
-    def __neg__(self) -> Ratio:
-        return Ratio(_NEGATIVE(self.bare))
-
-    def __repr__(self) -> str:
-        return "?"
-
-    __hash__ = object.__hash__
-
-
-_NEGATIVE = calls.one("Neg")
-#: Numbers of the running graph; they are weak, as Python's are.
-SYMBOLIC = frozenset([Size, Ratio])
-
-
-def _between_numbers(name: str, *, integral: bool) -> Any:
-    run = calls.two(name)
-
-    def computed(a: Any, b: Any) -> Any:
-        if integral and type(a) in (int, Size) and type(b) in (int, Size):
-            return Size(run(_size_bare(a), _size_bare(b)))
-        return Ratio(run(_ratio_bare(a), _ratio_bare(b)))
-
-    def operator(self: Any, other: Any) -> Any:
-        return computed(self, other) if type(other) in (int, float, Size, Ratio) else NotImplemented
-
-    def reflected(self: Any, other: Any) -> Any:
-        return computed(other, self) if type(other) in (int, float) else NotImplemented
-
-    return operator, reflected
-
-
-for _name, _op in {
-    **{"add": "AddV2", "sub": "Sub", "mul": "Mul", "floordiv": "FloorDiv", "mod": "FloorMod"},
-    **{"truediv": "RealDiv", "pow": "Pow"},
-}.items():
-    for _kind in (Size, Ratio):
-        for _place, _method in zip(
-            ("__{}__", "__r{}__"), _between_numbers(_op, integral=_name not in ("truediv", "pow")), strict=True
-        ):
-            setattr(_kind, _place.format(_name), _method)
-
-
-def _size_bare(n: Any) -> Any:
-    return n.bare if type(n) is Size else calls.number(n)
-
-
-def _ratio_bare(n: Any) -> Any:
-    if type(n) is Ratio:
-        return n.bare
-    return cast(n.bare, F64) if type(n) is Size else scalar(float(n), F64)
-
-
-def _shape_of(bare: Any) -> tuple[Any, ...]:
-    if type(bare) is EAGER:
-        return bare._shape_tuple()  # a seventh of the time of `tuple(bare.shape)`
-    static = bare.shape
-    if static.rank is None:
-        raise TypeError("expected a symbolic tensor of known rank; give it one with tf.ensure_shape")
-    if static.is_fully_defined():
-        return tuple(static)
-    lengths = _SHAPE(bare, out_type=tf.int32)
-    return tuple(Size(_at(lengths, i)) if n is None else n for i, n in enumerate(static))
-
-
-def _at(lengths: Any, i: int) -> Any:
-    return _SLICE(lengths, calls.ints((i,)), calls.ints((i + 1,)), calls.ints((1,)), shrink_axis_mask=1)
-
-
-def shape_tensor(shape: Any) -> Any:
-    """A shape as TensorFlow takes it."""
-    for n in shape:
-        if type(n) is Size:
-            return _PACK([_size_bare(k) for k in shape], axis=0)
-    return calls.ints(tuple(map(int, shape)))
-
-
-def is_static(shape: Any) -> bool:
-    """Whether all lengths are known."""
-    return all(type(n) is not Size for n in shape)
-
-
-# -- promotion ---------------------------------------------------------------------------------------------
-_WEAK = frozenset([int, float, complex, bool])
-
-
-@functools.lru_cache(None)
-def common(d1: np.dtype[Any], d2: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype that two have in common, by NumPy's rules."""
-    return np.result_type(d1, d2)
-
-
-@functools.lru_cache(None)
-def common_with(dtype: np.dtype[Any], kind: type) -> np.dtype[Any]:
-    """The dtype of an array with a Python scalar, which is weak."""
-    if dtype is BF16 and kind is not complex:
-        return dtype
-    return np.result_type(dtype, kind(0))
-
-
-def asarray(x: Any) -> TFArray:
-    """Whatever kernels are given, as an array of TensorFlow's: a NumPy array moves there."""
-    kind = type(x)
-    if kind is TFArray:
-        return x
-    if kind is Size:
-        return made(cast(x.bare, calls.INT64), calls.INT64, ())
-    if kind is Ratio:
-        return made(x.bare, F64, ())
-    if isinstance(x, np.ndarray | np.generic):
-        if x.shape == () and x.dtype in NUMPY_OF.values():
-            return made(scalar(np.asarray(x).item() if x.dtype is not BF16 else float(x), x.dtype), x.dtype, ())
-        return wrapped(constant(np.asarray(x)))
-    if kind in _WEAK:
-        dtype = np.result_type(x)
-        return made(scalar(x, dtype), dtype, ())
-    return wrapped(x)
-
-
-def is_known(kind: type) -> bool:
-    """Whether arrays of this type, or such numbers, move to TensorFlow by themselves."""
-    return kind is TFArray or kind in _WEAK or kind in SYMBOLIC or issubclass(kind, np.ndarray | np.generic | tf.Tensor | tf.Variable)
-
-
-def converted(x: TFArray, dtype: np.dtype[Any]) -> TFArray:
-    """An array in another dtype, by TensorFlow's cast."""
-    return x if x.dtype is dtype or x.dtype == dtype else made(cast(x.bare, dtype), dtype, x._shape)
-
-
-def pair(x1: Any, x2: Any) -> tuple[Any, Any, np.dtype[Any]]:
-    """Two arguments as bare tensors of one dtype, by NumPy's promotion; Python scalars are weak."""
-    k1, k2 = type(x1), type(x2)
-    if k1 in _WEAK or k1 in SYMBOLIC:
-        if k2 in _WEAK or k2 in SYMBOLIC:
-            return pair(asarray(x1), x2)
-        b, a, dtype = _with_scalar(x2 if k2 is TFArray else asarray(x2), x1)
-        return a, b, dtype
-    if k1 is not TFArray:
-        x1 = asarray(x1)
-    if k2 in _WEAK or k2 in SYMBOLIC:
-        return _with_scalar(x1, x2)
-    if k2 is not TFArray:
-        x2 = asarray(x2)
-    d1, d2 = x1.dtype, x2.dtype
-    if d1 is d2 or d1 == d2:
-        return x1.bare, x2.bare, d1
-    dtype = common(d1, d2)
-    return (
-        x1.bare if d1 is dtype else cast(x1.bare, dtype),
-        x2.bare if d2 is dtype else cast(x2.bare, dtype),
-        dtype,
-    )
-
-
-def _with_scalar(x: TFArray, value: Any) -> tuple[Any, Any, np.dtype[Any]]:
-    if type(value) in SYMBOLIC:
-        dtype = common_with(x.dtype, int if type(value) is Size else float)
-        return x.bare if dtype is x.dtype else cast(x.bare, dtype), cast(value.bare, dtype), dtype
-    kind: type = type(value)
-    dtype = common_with(x.dtype, kind)
-    return x.bare if dtype is x.dtype else cast(x.bare, dtype), scalar(value, dtype), dtype
-
-
-@functools.lru_cache(None)
-def inexact(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype in which NumPy computes a function such as the sine: floats as they are, integers by their size."""
-    if dtype.kind in "fcV":
-        return dtype
-    return np.dtype(np.sin(np.ones((), dtype)).dtype)
-
-
-#: In what an op is computed that TensorFlow lacks for a dtype; integers wrap around as they are cast back.
-WIDER: dict[Any, np.dtype[Any]] = {
-    calls.BOOL: calls.INT32,
-    calls.INT8: calls.INT32,
-    calls.INT16: calls.INT32,
-    calls.UINT8: calls.INT32,
-    calls.UINT16: calls.INT32,
-    calls.UINT32: calls.INT64,
-    calls.UINT64: calls.INT64,
-    calls.F16: F32,
-    BF16: F32,
-}
-
-
-def able(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype in which TensorFlow has this op, for arguments of a dtype."""
-    if dtype is F32 or dtype is F64 or calls.supports(name, dtype):
-        return dtype
-    wider = WIDER.get(dtype)
-    if wider is None or not calls.supports(name, wider):
-        raise TypeError(f"TensorFlow has no kernel of {name} for {dtype}")
-    return wider

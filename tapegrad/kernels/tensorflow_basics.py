@@ -7,18 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.kernels import tensorflow_calls as calls
-from tapegrad.kernels.tensorflow_array import (
-    TFArray,
-    able,
-    asarray,
-    converted,
-    inexact,
-    is_static,
-    made,
-    pair,
-    shape_tensor,
-)
+from tapegrad.kernels.tensorflow_array import TFArray, made
 from tapegrad.kernels.tensorflow_calls import BF16, BOOL, C64, F16, F32, F64, INT32, INT64, cast, ints, scalar
+from tapegrad.kernels.tensorflow_lengths import is_static, shape_tensor
+from tapegrad.kernels.tensorflow_promotion import able, asarray, converted, inexact, pair
 
 if TYPE_CHECKING:
     from collections.abc import Callable

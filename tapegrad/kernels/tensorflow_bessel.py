@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tapegrad.kernels.tensorflow_arithmetic import abs, sign
 from tapegrad.kernels.tensorflow_basics import equal, isinf, less, where
-from tapegrad.kernels.tensorflow_elementwise import abs, exp, sign, sqrt
+from tapegrad.kernels.tensorflow_functions import exp, sqrt
 from tapegrad.kernels.tensorflow_special import by_integer, native
 
 i0, i0e, i1, i1e = native("BesselI0"), native("BesselI0e"), native("BesselI1"), native("BesselI1e")

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad.kernels import tensorflow_calls as calls
 from tapegrad.kernels.numpy_conv import output_size
-from tapegrad.kernels.tensorflow_array import Size, asarray, converted, made, pair, shape_tensor, wrapped
+from tapegrad.kernels.tensorflow_array import made, wrapped
 from tapegrad.kernels.tensorflow_calls import BF16, F16, F32, F64, constant, ints, scalar
-from tapegrad.kernels.tensorflow_index import getitem
+from tapegrad.kernels.tensorflow_lengths import Size, shape_tensor
+from tapegrad.kernels.tensorflow_pick import getitem
 from tapegrad.kernels.tensorflow_products import matmul
+from tapegrad.kernels.tensorflow_promotion import asarray, converted, pair
 from tapegrad.kernels.tensorflow_shape import (
     expand_dims,
     matrix_transpose,

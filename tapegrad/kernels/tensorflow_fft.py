@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.kernels import tensorflow_calls as calls
-from tapegrad.kernels.tensorflow_array import asarray, common, converted, made, wrapped
+from tapegrad.kernels.tensorflow_arithmetic import multiply
+from tapegrad.kernels.tensorflow_array import made, wrapped
 from tapegrad.kernels.tensorflow_basics import real
 from tapegrad.kernels.tensorflow_calls import C64, F32, F64, constant, ints
-from tapegrad.kernels.tensorflow_elementwise import multiply
-from tapegrad.kernels.tensorflow_index import getitem, last, restored
+from tapegrad.kernels.tensorflow_pick import getitem, last, restored
+from tapegrad.kernels.tensorflow_promotion import asarray, common, converted
 from tapegrad.kernels.tensorflow_shape import concat, one_axis, zeros
 
 if TYPE_CHECKING:

@@ -15,12 +15,15 @@ import tensorflow as tf
 
 from tapegrad.kernels import tensorflow_calls as calls
 from tapegrad.kernels.numpy_linalg import path_of
-from tapegrad.kernels.tensorflow_array import TFArray, able, asarray, common, converted, made, pair, wrapped
+from tapegrad.kernels.tensorflow_arithmetic import abs, divide, maximum, multiply
+from tapegrad.kernels.tensorflow_array import TFArray, made, wrapped
 from tapegrad.kernels.tensorflow_basics import conj, equal, greater, part_dtype, real, where
 from tapegrad.kernels.tensorflow_calls import C64, F64, INT64, constant, number, scalar
-from tapegrad.kernels.tensorflow_elementwise import abs, divide, exp, floor, log2, maximum, multiply
-from tapegrad.kernels.tensorflow_index import getitem
+from tapegrad.kernels.tensorflow_functions import exp, log2
+from tapegrad.kernels.tensorflow_pick import getitem
 from tapegrad.kernels.tensorflow_products import matmul
+from tapegrad.kernels.tensorflow_promotion import able, asarray, common, converted, pair
+from tapegrad.kernels.tensorflow_rounding import floor
 from tapegrad.kernels.tensorflow_shape import (
     broadcast_to,
     concat,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.kernels import tensorflow_calls as calls
-from tapegrad.kernels.tensorflow_array import TFArray, is_known
+from tapegrad.kernels.tensorflow_arithmetic import abs, add, divide, multiply, negative, positive, pow, subtract
+from tapegrad.kernels.tensorflow_array import TFArray
 from tapegrad.kernels.tensorflow_basics import (
     bitwise_and,
     bitwise_invert,
@@ -22,18 +23,8 @@ from tapegrad.kernels.tensorflow_basics import (
 )
 from tapegrad.kernels.tensorflow_calls import F32, F64, scalar
 from tapegrad.kernels.tensorflow_devices import staying
-from tapegrad.kernels.tensorflow_elementwise import (
-    abs,
-    add,
-    divide,
-    floor_divide,
-    multiply,
-    negative,
-    positive,
-    pow,
-    remainder,
-    subtract,
-)
+from tapegrad.kernels.tensorflow_promotion import is_known
+from tapegrad.kernels.tensorflow_rounding import floor_divide, remainder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

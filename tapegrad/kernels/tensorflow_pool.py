@@ -10,11 +10,13 @@ import numpy as np
 
 from tapegrad.kernels import tensorflow_calls as calls
 from tapegrad.kernels.numpy_conv import output_size
-from tapegrad.kernels.tensorflow_array import Size, asarray, converted, made
+from tapegrad.kernels.tensorflow_arithmetic import add, maximum
+from tapegrad.kernels.tensorflow_array import made
 from tapegrad.kernels.tensorflow_basics import equal, isnan, logical_and, logical_not, logical_or, where
 from tapegrad.kernels.tensorflow_calls import BF16, BOOL, F16, F32, F64, INT64
 from tapegrad.kernels.tensorflow_conv import Taps, cropped, padded, padded_shape
-from tapegrad.kernels.tensorflow_elementwise import add, maximum
+from tapegrad.kernels.tensorflow_lengths import Size
+from tapegrad.kernels.tensorflow_promotion import asarray, converted
 from tapegrad.kernels.tensorflow_shape import broadcast_to, zeros
 
 if TYPE_CHECKING:

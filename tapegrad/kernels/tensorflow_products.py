@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.kernels import tensorflow_calls as calls
-from tapegrad.kernels.tensorflow_array import Size, able, converted, made, pair
+from tapegrad.kernels.tensorflow_arithmetic import multiply
+from tapegrad.kernels.tensorflow_array import made
 from tapegrad.kernels.tensorflow_basics import conj
 from tapegrad.kernels.tensorflow_calls import BOOL, F32, F64
-from tapegrad.kernels.tensorflow_elementwise import multiply
+from tapegrad.kernels.tensorflow_lengths import Size
+from tapegrad.kernels.tensorflow_promotion import able, converted, pair
 from tapegrad.kernels.tensorflow_shape import expand_dims, matrix_adjoint, squeeze
 from tapegrad.kernels.tensorflow_sums import sum
 

@@ -9,29 +9,14 @@ import numpy as np
 
 from tapegrad.kernels import tensorflow_calls as calls
 from tapegrad.kernels.numpy_scatter import Rows
-from tapegrad.kernels.tensorflow_array import (
-    Piece,
-    Size,
-    TFArray,
-    asarray,
-    common,
-    converted,
-    made,
-    may_wait,
-    shape_tensor,
-)
+from tapegrad.kernels.tensorflow_arithmetic import maximum
+from tapegrad.kernels.tensorflow_array import Piece, TFArray, made, may_wait
 from tapegrad.kernels.tensorflow_basics import equal, greater_equal, where
 from tapegrad.kernels.tensorflow_calls import BOOL, F32, F64, INT64, cast
-from tapegrad.kernels.tensorflow_elementwise import maximum
-from tapegrad.kernels.tensorflow_index import (
-    basic,
-    basic_of,
-    from_start,
-    getitem,
-    is_basic,
-    parts_of,
-    place_of,
-)
+from tapegrad.kernels.tensorflow_index import basic, basic_of, is_basic, parts_of
+from tapegrad.kernels.tensorflow_lengths import Size, shape_tensor
+from tapegrad.kernels.tensorflow_pick import from_start, getitem, place_of
+from tapegrad.kernels.tensorflow_promotion import asarray, common, converted
 from tapegrad.kernels.tensorflow_shape import arange, broadcast_to, expand_dims, moveaxis, one_axis, reshape, zeros
 
 _SLICE_GRAD, _SLICE_UPDATE = calls.op("StridedSliceGrad"), calls.op("TensorStridedSliceUpdate")

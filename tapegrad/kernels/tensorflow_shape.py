@@ -8,19 +8,11 @@ from typing import Any
 import numpy as np
 
 from tapegrad.kernels import tensorflow_calls as calls
-from tapegrad.kernels.tensorflow_array import (
-    Size,
-    TFArray,
-    asarray,
-    common,
-    converted,
-    is_static,
-    made,
-    shape_tensor,
-    wrapped,
-)
+from tapegrad.kernels.tensorflow_array import TFArray, made, wrapped
 from tapegrad.kernels.tensorflow_basics import conj, less_equal, where
 from tapegrad.kernels.tensorflow_calls import INT64, constant, ints, number, scalar
+from tapegrad.kernels.tensorflow_lengths import Size, is_static, shape_tensor
+from tapegrad.kernels.tensorflow_promotion import asarray, common, converted
 
 _FILL, _RANGE = calls.op("Fill"), calls.op("Range")
 _RESHAPE, _BROADCAST, _TRANSPOSE = calls.two("Reshape"), calls.two("BroadcastTo"), calls.two("Transpose")

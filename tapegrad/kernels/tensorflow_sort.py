@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad.kernels import tensorflow_calls as calls
-from tapegrad.kernels.tensorflow_array import TFArray, asarray, converted, made, pair
+from tapegrad.kernels.tensorflow_arithmetic import add
+from tapegrad.kernels.tensorflow_array import TFArray, made
 from tapegrad.kernels.tensorflow_basics import (
     BITS,
     bits,
@@ -26,8 +27,8 @@ from tapegrad.kernels.tensorflow_basics import (
     where,
 )
 from tapegrad.kernels.tensorflow_calls import F32, INT32, INT64, UINT32, UINT64, scalar
-from tapegrad.kernels.tensorflow_elementwise import add
-from tapegrad.kernels.tensorflow_index import last, nonzero, restored, take, take_along_axis
+from tapegrad.kernels.tensorflow_pick import last, nonzero, restored, take, take_along_axis
+from tapegrad.kernels.tensorflow_promotion import asarray, converted, pair
 from tapegrad.kernels.tensorflow_shape import arange, broadcast_to, concat, expand_dims, full, one_axis, reshape
 from tapegrad.kernels.tensorflow_sums import cumulative_sum
 

@@ -1,4 +1,4 @@
-"""TensorFlow kernels of reductions, and the softmax family that is built on them."""
+"""TensorFlow kernels of reductions: sums, extremes, places of extremes, running sums, norms."""
 
 from __future__ import annotations
 
@@ -8,32 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.kernels import tensorflow_calls as calls
-from tapegrad.kernels.tensorflow_array import Size, asarray, converted, is_static, made, shape_tensor
-from tapegrad.kernels.tensorflow_basics import (
-    astype,
-    equal,
-    from_parts,
-    imag,
-    isfinite,
-    isnan,
-    logical_and,
-    logical_or,
-    real,
-    truths,
-    where,
-)
+from tapegrad.kernels.tensorflow_arithmetic import abs, divide, multiply, square
+from tapegrad.kernels.tensorflow_array import made
+from tapegrad.kernels.tensorflow_basics import astype, equal, isfinite, isnan, logical_and, logical_or, truths, where
 from tapegrad.kernels.tensorflow_calls import BOOL, F32, F64, INT32, INT64, UINT64, cast, ints, number
-from tapegrad.kernels.tensorflow_elementwise import (
-    abs,
-    add,
-    divide,
-    exp,
-    log,
-    multiply,
-    sqrt,
-    square,
-    subtract,
-)
+from tapegrad.kernels.tensorflow_functions import sqrt
+from tapegrad.kernels.tensorflow_lengths import Size, is_static, shape_tensor
+from tapegrad.kernels.tensorflow_promotion import asarray, converted
 from tapegrad.kernels.tensorflow_shape import axes_of, concat, one_axis, ones, reshape, zeros
 
 if TYPE_CHECKING:
@@ -209,13 +190,13 @@ def norm2(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     if d.itemsize == 2:
         return converted(norm2(converted(x, F32), axis=axis, keepdims=keepdims), d)
     size = abs(x)
-    m = _largest(size, axis)
+    m = largest(size, axis)
     m = where(logical_or(equal(m, 0), equal(isfinite(m), False)), 1, m)
     y = multiply(m, sqrt(sum(square(divide(size, m)), axis=axis, keepdims=True)))
     return y if keepdims else _dropped(y, axis)
 
 
-def _largest(x: Any, axis: Any) -> Any:
+def largest(x: Any, axis: Any) -> Any:
     """The largest element over axes, which are kept; -inf (or the lowest) where there is none."""
     return made(_MAX(x.bare, ints(axes_of(axis, x.ndim)), keep_dims=True), x.dtype)
 
@@ -236,121 +217,8 @@ def power_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: float) 
     if x.dtype.itemsize == 2:
         return converted(power_norm(converted(x, F32), axis=axis, keepdims=keepdims, ord=ord), x.dtype)
     size = abs(x)
-    m = (_largest if ord > 0 else _smallest)(size, axis)
+    m = (largest if ord > 0 else _smallest)(size, axis)
     m = where(equal(m, -math.inf) if ord > 0 else equal(m, math.inf), 0 if ord > 0 else m, m)
     scale = where(logical_and(m > 0, isfinite(m)), m, 1)
     y = sum((size / scale) ** ord, axis=axis, keepdims=True) ** (1 / ord) * scale
     return y if keepdims else _dropped(y, axis)
-
-
-# -- before an exponential -------------------------------------------------------------------------------
-_SOFTMAX, _LOG_SOFTMAX = calls.one("Softmax"), calls.one("LogSoftmax")
-
-
-def shift_of(x: Any, *, axis: Any) -> Any:
-    """The largest element of each row, 0 where it is infinite."""
-    m = _largest(asarray(x) if x.dtype.kind != "c" else real(x), axis)
-    m = where(isfinite(m), m, 0)
-    return converted(m, x.dtype)
-
-
-def exp_less(x1: Any, x2: Any) -> Any:
-    """exp(x1 - x2)."""
-    return exp(subtract(x1, x2))
-
-
-def log_of_sum(x: Any) -> Any:
-    return log(x)
-
-
-def _lowered(x: Any, axis: Any) -> Any:
-    """Each row less its largest element; a row of -inf stays so, and one with +inf has no softmax: NaN."""
-    m = _largest(real(x), axis)
-    return subtract(x, converted(where(equal(m, -math.inf), 0, m), x.dtype))
-
-
-def _is_last(x: Any, axis: Any) -> bool:
-    return x.ndim > 0 and x.dtype.kind in "fV" and axes_of(axis, x.ndim) == (x.ndim - 1,)
-
-
-def softmax(x: Any, *, axis: Any = -1) -> Any:
-    """exp(x) / sum(exp(x)); a row of -inf gives zeros."""
-    x = asarray(x)
-    if _is_last(x, axis):
-        top = _largest(x, axis)
-        return where(equal(top, -math.inf), 0, made(_SOFTMAX(x.bare), x.dtype, x._shape))
-    e = exp(_lowered(x, axis))
-    s = sum(e, axis=axis, keepdims=True)
-    s = where(equal(s, 0), 1, s)
-    return divide(e, s) if x.dtype.kind != "c" else _complex_share(e, s)
-
-
-def _complex_share(e: Any, s: Any) -> Any:
-    """e / s part by part, which is exactly 1 where they are equal, so that a row of one element has the derivative 0.
-
-    No element of `e` is larger than 1 and `s` is their sum, so their products do not overflow.
-    """
-    (a, b), (p, q) = ((real(z), imag(z)) for z in (e, s))
-    size = add(square(p), square(q))
-    return from_parts(
-        divide(add(multiply(a, p), multiply(b, q)), size), divide(subtract(multiply(b, p), multiply(a, q)), size)
-    )
-
-
-def log_softmax(x: Any, *, axis: Any = -1) -> Any:
-    """x - logsumexp(x); a row of -inf gives -inf."""
-    x = asarray(x)
-    if _is_last(x, axis):
-        top = _largest(x, axis)
-        return where(equal(top, -math.inf), x, made(_LOG_SOFTMAX(x.bare), x.dtype, x._shape))
-    z = _lowered(x, axis)
-    s = sum(exp(z), axis=axis, keepdims=True)
-    return subtract(z, log(where(equal(s, 0), 1, s)))
-
-
-# -- cross entropy ---------------------------------------------------------------------------------------
-_CROSS_ENTROPY = calls.two("SparseSoftmaxCrossEntropyWithLogits")
-
-
-def _labels(labels: Any) -> Any:
-    y = asarray(labels)
-    return y.bare if y.dtype in (INT32, INT64) else cast(y.bare, INT64)
-
-
-def cross_entropy(x: Any, labels: Any) -> Any:
-    """The mean of logsumexp(x) - x[label] over rows."""
-    x = asarray(x)
-    loss, _ = _CROSS_ENTROPY(x.bare, _labels(labels))
-    return divide(sum(made(loss, x.dtype)), x.shape[0])
-
-
-def cross_entropy_grad(x: Any, labels: Any) -> Any:
-    """(softmax(x) - one_hot(labels)) / n."""
-    x = asarray(x)
-    _, g = _CROSS_ENTROPY(x.bare, _labels(labels))
-    return divide(made(g, x.dtype, x._shape), x.shape[0])
-
-
-__all__ = [
-    "all",
-    "any_",
-    "argmax",
-    "argmin",
-    "count_nonzero",
-    "cross_entropy",
-    "cross_entropy_grad",
-    "cumulative_prod",
-    "cumulative_sum",
-    "exp_less",
-    "log_of_sum",
-    "log_softmax",
-    "max",
-    "min",
-    "norm2",
-    "power_norm",
-    "prod",
-    "shift_of",
-    "softmax",
-    "sum",
-    "sum_to",
-]

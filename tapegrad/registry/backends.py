@@ -35,9 +35,10 @@ def tensorflow() -> Space:
                 from tapegrad.kernels import tensorflow as kernels
         except ImportError as error:
             raise ImportError(f"the backend 'tensorflow' needs TensorFlow ({error}); pip install 'tapegrad[tensorflow]'") from error
-        from tapegrad.kernels.tensorflow_array import SYMBOLIC, TFArray
+        from tapegrad.kernels.tensorflow_array import TFArray
         from tapegrad.kernels.tensorflow_calls import MANY
         from tapegrad.kernels.tensorflow_devices import names, staying
+        from tapegrad.kernels.tensorflow_lengths import SYMBOLIC
         from tapegrad.kernels.tensorflow_scatter import rows_add_later
 
         found = _known["tensorflow"] = Space("TensorFlow", 1, kernels, around=staying if MANY else None)
@@ -98,7 +99,7 @@ def moved(raw: Any, name: str) -> Any:
     if kernels is NUMPY:
         found = np.array(raw)  # TensorFlow may take its memory back
         return found[()] if found.ndim == 0 else found
-    from tapegrad.kernels.tensorflow_array import asarray
+    from tapegrad.kernels.tensorflow_promotion import asarray
 
     return asarray(raw)
 
@@ -142,7 +143,7 @@ def _translate_errors() -> None:
     """Which of tapegrad's errors stands for each of TensorFlow's."""
     import tensorflow as tf
 
-    from tapegrad.errors import BoundsError, DTypeError, MatrixError, ShapeError
+    from tapegrad.errors import BoundsError, DTypeError, EscapedError, MatrixError, ShapeError
 
     def shape_or_bounds(error: Exception) -> type[Exception]:
         text = str(error)
@@ -155,5 +156,9 @@ def _translate_errors() -> None:
 
     ERRORS[tf.errors.InvalidArgumentError] = shape_or_bounds
     ERRORS[tf.errors.OutOfRangeError] = always(BoundsError)
+    ERRORS[tf.errors.InaccessibleTensorError] = lambda error: lambda text: EscapedError(
+        f"{text.partition(':')[0]}: a tensor that was made while a function was traced is used outside of it, where it has no "
+        "value; let the function return it, or assign it to a Variable"
+    )
     for kind in (tf.errors.UnimplementedError, tf.errors.NotFoundError):
         ERRORS[kind] = always(DTypeError)

@@ -10,7 +10,7 @@ import tensorflow
 from tapegrad.compiled import Function, function
 from tapegrad.core.tensor import Tensor
 from tapegrad.errors import TapegradError
-from tapegrad.kernels.tensorflow_array import asarray
+from tapegrad.kernels.tensorflow_promotion import asarray
 from tapegrad.tf import errors, nest
 from tapegrad.tf.convert import convert
 from tapegrad.tf.slices import IndexedSlices

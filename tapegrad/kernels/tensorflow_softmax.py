@@ -1,0 +1,101 @@
+"""TensorFlow kernels of the softmax family, and of cross entropy."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tapegrad.kernels import tensorflow_calls as calls
+from tapegrad.kernels.tensorflow_arithmetic import add, divide, multiply, square, subtract
+from tapegrad.kernels.tensorflow_array import made
+from tapegrad.kernels.tensorflow_basics import equal, from_parts, imag, isfinite, real, where
+from tapegrad.kernels.tensorflow_calls import INT32, INT64, cast
+from tapegrad.kernels.tensorflow_functions import exp, log
+from tapegrad.kernels.tensorflow_promotion import asarray, converted
+from tapegrad.kernels.tensorflow_shape import axes_of
+from tapegrad.kernels.tensorflow_sums import largest, sum
+
+_SOFTMAX, _LOG_SOFTMAX = calls.one("Softmax"), calls.one("LogSoftmax")
+
+
+def shift_of(x: Any, *, axis: Any) -> Any:
+    """The largest element of each row, 0 where it is infinite."""
+    m = largest(asarray(x) if x.dtype.kind != "c" else real(x), axis)
+    m = where(isfinite(m), m, 0)
+    return converted(m, x.dtype)
+
+
+def exp_less(x1: Any, x2: Any) -> Any:
+    """exp(x1 - x2)."""
+    return exp(subtract(x1, x2))
+
+
+def log_of_sum(x: Any) -> Any:
+    return log(x)
+
+
+def _lowered(x: Any, axis: Any) -> Any:
+    """Each row less its largest element; a row of -inf stays so, and one with +inf has no softmax: NaN."""
+    m = largest(real(x), axis)
+    return subtract(x, converted(where(equal(m, -math.inf), 0, m), x.dtype))
+
+
+def _is_last(x: Any, axis: Any) -> bool:
+    return x.ndim > 0 and x.dtype.kind in "fV" and axes_of(axis, x.ndim) == (x.ndim - 1,)
+
+
+def softmax(x: Any, *, axis: Any = -1) -> Any:
+    """exp(x) / sum(exp(x)); a row of -inf gives zeros."""
+    x = asarray(x)
+    if _is_last(x, axis):
+        top = largest(x, axis)
+        return where(equal(top, -math.inf), 0, made(_SOFTMAX(x.bare), x.dtype, x._shape))
+    e = exp(_lowered(x, axis))
+    s = sum(e, axis=axis, keepdims=True)
+    s = where(equal(s, 0), 1, s)
+    return divide(e, s) if x.dtype.kind != "c" else _complex_share(e, s)
+
+
+def _complex_share(e: Any, s: Any) -> Any:
+    """e / s part by part, which is exactly 1 where they are equal, so that a row of one element has the derivative 0.
+
+    No element of `e` is larger than 1 and `s` is their sum, so their products do not overflow.
+    """
+    (a, b), (p, q) = ((real(z), imag(z)) for z in (e, s))
+    size = add(square(p), square(q))
+    return from_parts(
+        divide(add(multiply(a, p), multiply(b, q)), size), divide(subtract(multiply(b, p), multiply(a, q)), size)
+    )
+
+
+def log_softmax(x: Any, *, axis: Any = -1) -> Any:
+    """x - logsumexp(x); a row of -inf gives -inf."""
+    x = asarray(x)
+    if _is_last(x, axis):
+        top = largest(x, axis)
+        return where(equal(top, -math.inf), x, made(_LOG_SOFTMAX(x.bare), x.dtype, x._shape))
+    z = _lowered(x, axis)
+    s = sum(exp(z), axis=axis, keepdims=True)
+    return subtract(z, log(where(equal(s, 0), 1, s)))
+
+
+_CROSS_ENTROPY = calls.two("SparseSoftmaxCrossEntropyWithLogits")
+
+
+def _labels(labels: Any) -> Any:
+    y = asarray(labels)
+    return y.bare if y.dtype in (INT32, INT64) else cast(y.bare, INT64)
+
+
+def cross_entropy(x: Any, labels: Any) -> Any:
+    """The mean of logsumexp(x) - x[label] over rows."""
+    x = asarray(x)
+    loss, _ = _CROSS_ENTROPY(x.bare, _labels(labels))
+    return divide(sum(made(loss, x.dtype)), x.shape[0])
+
+
+def cross_entropy_grad(x: Any, labels: Any) -> Any:
+    """(softmax(x) - one_hot(labels)) / n."""
+    x = asarray(x)
+    _, g = _CROSS_ENTROPY(x.bare, _labels(labels))
+    return divide(made(g, x.dtype, x._shape), x.shape[0])
