@@ -9,10 +9,10 @@ import numpy as np
 
 from tapegrad.errors import ArgumentError
 from tapegrad.testing.binding import parameter_names
-from tapegrad.testing.checking import Session
 from tapegrad.testing.outcome import Failure, brief
 from tapegrad.testing.profiles import profile_named
 from tapegrad.testing.report import GradientCheckError, Result, argument_lines
+from tapegrad.testing.session import Session
 from tapegrad.testing.shrink import Shrinker
 from tapegrad.testing.trial import Refused, Trial, filled
 

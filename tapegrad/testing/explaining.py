@@ -16,9 +16,9 @@ from tapegrad.testing.trial import Refused, Trial
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tapegrad.testing.checking import Session
     from tapegrad.testing.inputs import Point
     from tapegrad.testing.outcome import Failure
+    from tapegrad.testing.session import Session
 
 
 def explain(session: Session, point: Point, failure: Failure) -> None:

@@ -14,8 +14,8 @@ from tapegrad.testing.trial import Refused, Settings, Trial, fresh
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tapegrad.testing.checking import Session
     from tapegrad.testing.inputs import Point
+    from tapegrad.testing.session import Session
     from tapegrad.testing.systems.base import System
 
 _POINTS = 60
