@@ -51,18 +51,24 @@ def load() -> Any:
     sys.meta_path.insert(0, finder)
     before = os.environ.get("KERAS_BACKEND")
     os.environ["KERAS_BACKEND"] = NAME  # what Keras reads while it is imported; nobody else needs to see it
+    hidden = "jax" not in sys.modules
+    if hidden:
+        sys.modules["jax"] = None  # type: ignore[assignment]  # one callback imports it for nothing: 5 of 8 seconds
     try:
         keras = importlib.import_module("keras")
         from tapegrad.keras.backend import optimizers
 
         optimizers.install()
         _set_dtypes()
+        _leave_tensorflow_alone()
     except BaseException:
         for name in [m for m in sys.modules if m == "keras" or m.startswith("keras.")]:  # so that it can be tried again
             del sys.modules[name]
         raise
     finally:
         sys.meta_path.remove(finder)
+        if hidden:
+            del sys.modules["jax"]
         if before is None:
             del os.environ["KERAS_BACKEND"]
         else:
@@ -84,6 +90,50 @@ def _set_dtypes() -> None:
     dtypes.PYTHON_DTYPES_MAP.update({dtype: name for name, dtype in DTYPES.items()})  # found sooner than NumPy names them
     dtypes.BIT64_TO_BIT32_DTYPE.update(int64="int64", float64="float64")
     dtypes.PYTHON_DTYPES_MAP.update({int: "int64", "int": "int64"})
+
+
+def _leave_tensorflow_alone() -> None:
+    """Let those that only ask whether something is TensorFlow's, or set its seed, not import it for that (10 seconds)."""
+    present = _Present()
+    for name in ("legacy.saving.json_utils", "saving.serialization_lib"):
+        vars(importlib.import_module(f"keras.src.{name}"))["tf"] = present
+    vars(importlib.import_module("keras.src.utils.rng_utils"))["tf"] = _Seeded
+
+
+@final
+class _Present:
+    """TensorFlow, if it is imported already."""
+
+    @property
+    def available(self) -> bool:
+        return getattr(sys.modules.get("tensorflow"), "__name__", "") == "tensorflow"  # and not a facade in its place
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.modules["tensorflow"], name)
+
+
+@final
+class _Seeded:
+    """What `keras.utils.set_random_seed` takes for TensorFlow: whoever draws random numbers here."""
+
+    available = True
+
+    @final
+    class random:
+        @staticmethod
+        def set_seed(seed: int) -> None:
+            from tapegrad.random import seed as start
+
+            start(seed)
+            look.start(seed)
+            if _Present().available:
+                sys.modules["tensorflow"].random.set_seed(seed)
+
+
+def use_framework(facade: ModuleType) -> None:
+    """Give Keras's utilities that need TensorFlow (datasets of images, of time series) a facade in its place."""
+    lazy = importlib.import_module("keras.src.utils.module_utils").tensorflow
+    lazy.module, lazy._available = facade, True
 
 
 def _backend() -> str:

@@ -19,11 +19,16 @@ if TYPE_CHECKING:
 
     Adopt = Callable[[Any], Any]
     Make = Callable[..., Variable]
+    Order = Callable[[int], Any]
 
 #: What makes a result of plain ops one of a facade's; None to leave it as it is.
 _adopt: list[Adopt | None] = [None]
 #: What makes a variable of a value, its flag `trainable` and its name.
 _make: list[Make] = [Variable]
+
+#: What the order of samples in an epoch is for a seed of the facade's, and what starts its random numbers anew.
+_order: list[Order] = [lambda count: None]
+_seed: list[Callable[[int], None]] = [lambda seed: None]
 
 #: Functions of the backend that give no tensor, or only what another function gave.
 _NOTHING_TO_SHOW = frozenset(
@@ -40,10 +45,22 @@ _CALLING = frozenset(
 _SEEN = ("core", "image", "linalg", "math", "nn", "numpy", "random")
 
 
-def use(adopt: Adopt, make: Make) -> None:
-    """From now on, results are what `adopt` makes of them, and variables what `make` makes."""
-    _adopt[0] = adopt
-    _make[0] = make
+def use(adopt: Adopt, make: Make, order: Order, seed: Callable[[int], None]) -> None:
+    """From now on, results are what `adopt` makes of them, and variables what `make` makes.
+
+    `order(count)` is the order of samples in an epoch, or None; `seed(n)` starts the facade's random numbers anew.
+    """
+    _adopt[0], _make[0], _order[0], _seed[0] = adopt, make, order, seed
+
+
+def order(count: int) -> Any:
+    """The order of the samples in an epoch, where the look has a say in it: else None."""
+    return _order[0](count)
+
+
+def start(seed: int) -> None:
+    """Start the facade's random numbers anew, if there is one."""
+    _seed[0](seed)
 
 
 def shown(x: Any) -> Any:

@@ -1,7 +1,7 @@
 """`tf.random` with seeds of TensorFlow: `set_seed` and op seeds give the numbers that its CPU kernels give.
 
-Without any seed numbers come from NumPy's generator, which is faster.  Gamma, Poisson and categorical numbers repeat for a
-seed too, but are not TensorFlow's.
+Without any seed numbers come from NumPy's generator, which is faster.  Gamma and Poisson numbers repeat for a seed too, but are
+not TensorFlow's.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad import philox
 from tapegrad.random import drawn_by
-from tapegrad.tf import philox
 from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.dtypes import as_dtype, float32, int64
 from tapegrad.tf.errors import invalid
@@ -176,6 +176,14 @@ def order(n: int, bits: Any) -> Any:
     return np.asarray(found, np.int64)
 
 
+def order_in_fit(count: int) -> Any:
+    """The order in which Keras on TensorFlow takes the samples of each epoch, if there is a seed: the same one each time."""
+    if _seeds.given is None:
+        return None
+    first, second = (0, _MOST) if _seeds.given % _MOST == 0 else (_seeds.given % _MOST, 0)
+    return order(count, philox.bits(second << 64, first, count))
+
+
 @export("random.shuffle")
 def shuffle(value: Any, seed: Any = None, name: str | None = None) -> Tensor:
     """The rows in random order."""
@@ -214,22 +222,19 @@ def _numpy_generator(what: str, seed: Any) -> np.random.Generator:
 @export("random.categorical")
 def categorical(logits: Any, num_samples: Any, dtype: Any = None, seed: Any = None, name: str | None = None) -> Tensor:
     """Classes drawn for each row of logits, (n, classes) -> (n, num_samples)."""
-    raw = np.asarray(convert(logits).array, np.float64)
+    raw = np.asarray(convert(logits).array)
     if raw.ndim != 2:
         raise invalid("Multinomial", f"logits should be a matrix, got shape {list(raw.shape)}")
-    return fresh(chosen(raw, int(num_samples), _numpy_generator("categorical", seed)).astype(as_dtype(dtype or int64).numpy))
-
-
-def chosen(logits: Any, count: int, g: np.random.Generator) -> Any:
-    """Classes drawn by the inverse of the cumulative distribution."""
-    top = np.max(logits, axis=1, keepdims=True)
-    share = np.cumsum(np.exp(logits - np.where(np.isfinite(top), top, 0)), axis=1)
-    drawn = g.random((len(logits), count)) * share[:, -1:]
-    return (
-        np.stack([np.searchsorted(row, d, side="right") for row, d in zip(share, drawn, strict=True)])
-        if len(logits)
-        else np.zeros((0, count))
-    )
+    wanted, size = as_dtype(dtype or int64).numpy, (len(raw), int(num_samples))
+    pair = _seeds.pair(seed)
+    if pair is None:
+        drawn = _seeds.free.random(size)
+    else:
+        stream = ("categorical", wanted, *pair)
+        at = _seeds.streams.get(stream, 0)
+        _seeds.streams[stream] = at + size[0] * -(-size[1] // 4) * 8 * 256
+        drawn = philox.uniform(at + (pair[1] << 64), pair[0], size[0] * size[1], np.dtype(np.float64)).reshape(size)
+    return fresh(philox.categorical(raw, drawn).astype(wanted))
 
 
 @export("random.gamma")

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad import philox
 from tapegrad.random import drawn_by
-from tapegrad.tf import philox
 from tapegrad.tf.convert import fresh, host
 from tapegrad.tf.dtypes import as_dtype, float32, int32, uint64
 from tapegrad.tf.errors import invalid

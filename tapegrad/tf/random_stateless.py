@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad import philox
 from tapegrad.registry.backends import placed
-from tapegrad.tf import philox
 from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.dtypes import as_dtype, float32, int32, int64
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
-from tapegrad.tf.random_functions import _floating, _moved, chosen, spread
+from tapegrad.tf.random_functions import _floating, _moved, spread
 from tapegrad.tf.shapes import lengths
 from tapegrad.tf.style import S
 from tapegrad.tf.tensor import Tensor, made
@@ -98,8 +98,10 @@ def _generator(seed: Any) -> np.random.Generator:
 @export("random.stateless_categorical")
 def stateless_categorical(logits: Any, num_samples: Any, seed: Any, dtype: Any = int64, name: str | None = None) -> Tensor:
     """Classes drawn for each row of logits."""
-    raw = np.asarray(convert(logits).array, np.float64)
-    return fresh(chosen(raw, int(num_samples), _generator(seed)).astype(as_dtype(dtype).numpy))
+    raw = np.asarray(convert(logits).array)
+    size = (len(raw), int(num_samples))
+    drawn = philox.uniform(*_state(seed, "philox"), size[0] * size[1], np.dtype(np.float64)).reshape(size)
+    return fresh(philox.categorical(raw, drawn).astype(as_dtype(dtype).numpy))
 
 
 @export("random.stateless_gamma")

@@ -32,6 +32,7 @@ __all__ = [
     "convert_to_tensor",
     "custom_gradient",
     "is_tensor",
+    "random_seed_dtype",
     "scatter",
     "scatter_update",
     "shape",
@@ -159,6 +160,11 @@ def convert_to_numpy(x: Any) -> Any:
     if isinstance(x, Tensor):
         return numpy.array(x.read()[0])
     return numpy.array(tree.map_structure(convert_to_numpy, x) if isinstance(x, list | tuple) else x)
+
+
+def random_seed_dtype() -> str:
+    """The dtype of the seeds that Keras keeps: that which they have on TensorFlow, as the next seed depends on it."""
+    return "int64"
 
 
 def is_tensor(x: Any) -> bool:

@@ -1,11 +1,16 @@
-"""Datasets as `fit`, `evaluate` and `predict` take them: what yields batches each time that it is iterated over."""
+"""Data as `fit`, `evaluate` and `predict` take it: what yields batches each time that it is iterated over."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy
+from keras.src import tree
 from keras.src.trainers import data_adapters
-from keras.src.trainers.data_adapters import data_adapter, data_adapter_utils
+from keras.src.trainers.data_adapters import array_data_adapter, array_slicing, data_adapter, data_adapter_utils
+from keras.src.trainers.epoch_iterator import EpochIterator
+
+from tapegrad.keras import look
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,3 +67,28 @@ def adapted(x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any 
         if value is not None:
             data_adapters.raise_unsupported_arg(name, what, kind.__name__)
     return DatasetAdapter(x, class_weight)
+
+
+def epochs(**words: Any) -> Any:
+    """Keras's iterator over the batches of epochs; arrays are shuffled in the order that is asked for."""
+    found = EpochIterator(**words)
+    adapter = found.data_adapter
+    if isinstance(adapter, array_data_adapter.ArrayDataAdapter):
+        adapter.get_numpy_iterator = lambda: _slices(adapter)
+    return found
+
+
+def _slices(adapter: Any) -> Iterator[Any]:
+    """The batches of one epoch; shuffled as `shuffle` says, all samples or those of each batch."""
+    rows = array_slicing.convert_to_sliceable(adapter._inputs, target_backend="numpy")
+    count, size, shuffle = adapter._num_samples, adapter._batch_size, adapter._shuffle
+    order = look.order(count) if shuffle and shuffle != "batch" else None
+    if shuffle and order is None and shuffle != "batch":
+        order = numpy.random.permutation(count)
+    for start in range(0, count, size):
+        stop = min(start + size, count)
+        if shuffle == "batch":
+            taken: Any = numpy.random.permutation(stop - start) + start
+        else:
+            taken = slice(start, stop) if order is None else order[start:stop]
+        yield tree.map_structure(lambda x, taken=taken: x.convert_to_numpy(x[taken]), rows, none_is_leaf=False)

@@ -1,4 +1,7 @@
-"""Keras's random numbers, drawn by NumPy from the seeds that Keras keeps."""
+"""Keras's random numbers: for the seeds that Keras keeps, those that it has on TensorFlow.
+
+Gamma, beta and binomial numbers repeat for a seed, but are drawn by NumPy.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,10 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy
-from keras.src.backend import standardize_dtype
+from keras.src.backend import floatx, standardize_dtype
 from keras.src.random.seed_generator import draw_seed
 
-import tapegrad as tg
+from tapegrad import philox
 from tapegrad.core.tensor import Tensor, tensor
 from tapegrad.dtypes import as_dtype
 from tapegrad.keras.backend.core import DTYPES, convert_to_numpy, convert_to_tensor
@@ -32,9 +35,21 @@ __all__ = [
     "uniform",
 ]
 
+#: Keras makes seeds 32 bits wide before TensorFlow's kernels see them: the rest of the division by this.
+_SEEDS = 2**31 - 2
+
+
+def _seeds(seed: Any) -> list[int]:
+    return [int(n) % _SEEDS for n in convert_to_numpy(draw_seed(seed))]
+
 
 def _generator(seed: Any) -> numpy.random.Generator:
-    return numpy.random.default_rng(convert_to_numpy(draw_seed(seed)))
+    return numpy.random.default_rng(_seeds(seed))
+
+
+def _philox(draw: Callable[..., Any], size: tuple[int, ...], seed: Any, *more: Any) -> Any:
+    """Numbers that a seed and the bits of Philox decide."""
+    return draw(*philox.scrambled(_seeds(seed)), math.prod(size), *more).reshape(size)
 
 
 def _sizes(shape: Any) -> tuple[int, ...]:
@@ -45,56 +60,77 @@ def _number(x: Any) -> Any:
     return convert_to_numpy(x) if isinstance(x, Tensor) or hasattr(x, "__tapegrad_tensor__") else x
 
 
+def _kind(dtype: Any) -> Any:
+    name = standardize_dtype(dtype or floatx())
+    return DTYPES[name] if name in DTYPES else as_dtype(name)
+
+
 def _drawn_as(what: str, draw: Callable[[], Any], shape: Any, dtype: Any) -> Any:
     """A tensor of numbers that are drawn now, or in each call of the function that is being compiled."""
-    kind = DTYPES[standardize_dtype(dtype)] if standardize_dtype(dtype) in DTYPES else as_dtype(standardize_dtype(dtype))
+    kind = _kind(dtype)
     return tensor(drawn_by(f"keras.random.{what}", lambda: numpy.asarray(draw()).astype(kind)[()], _sizes(shape), kind))
+
+
+def _moved(what: str, draw: Callable[..., Any], shape: Any, mean: Any, stddev: Any, dtype: Any, seed: Any) -> Any:
+    size, kind = _sizes(shape), _kind(dtype)
+
+    def numbers() -> Any:
+        drawn = _philox(draw, size, seed, kind)
+        return drawn * numpy.asarray(_number(stddev), kind) + numpy.asarray(_number(mean), kind)
+
+    return _drawn_as(what, numbers, size, dtype)
 
 
 def normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, seed: Any = None) -> Any:
     """Numbers from a normal distribution."""
-    return _drawn_as("normal", lambda: _generator(seed).normal(_number(mean), _number(stddev), _sizes(shape)), shape, dtype)
-
-
-def uniform(shape: Any, minval: Any = 0.0, maxval: Any = 1.0, dtype: Any = None, seed: Any = None) -> Any:
-    """Numbers evenly spread over [minval, maxval)."""
-    return _drawn_as("uniform", lambda: _generator(seed).uniform(_number(minval), _number(maxval), _sizes(shape)), shape, dtype)
-
-
-def randint(shape: Any, minval: Any, maxval: Any, dtype: Any = "int32", seed: Any = None) -> Any:
-    """Integers evenly spread over minval, ..., maxval - 1."""
-    return _drawn_as("randint", lambda: _generator(seed).integers(_number(minval), _number(maxval), _sizes(shape)), shape, dtype)
+    return _moved("normal", philox.normal, shape, mean, stddev, dtype, seed)
 
 
 def truncated_normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, seed: Any = None) -> Any:
     """Numbers from a normal distribution, drawn anew if they are two standard deviations or more away from its mean."""
-    size = _sizes(shape)
+    return _moved("truncated_normal", philox.truncated_normal, shape, mean, stddev, dtype, seed)
 
-    def draw() -> Any:
-        generator = _generator(seed)
-        drawn = generator.standard_normal(math.prod(size))
-        while (far := numpy.abs(drawn) >= 2).any():
-            drawn[far] = generator.standard_normal(int(far.sum()))
-        return drawn.reshape(size) * _number(stddev) + _number(mean)
 
-    return _drawn_as("truncated_normal", draw, size, dtype)
+def uniform(shape: Any, minval: Any = 0.0, maxval: Any = 1.0, dtype: Any = None, seed: Any = None) -> Any:
+    """Numbers evenly spread over [minval, maxval)."""
+    size, kind = _sizes(shape), _kind(dtype)
+
+    def numbers() -> Any:
+        low, high = (numpy.asarray(_number(v), kind) for v in (minval, maxval))
+        return _philox(philox.uniform, size, seed, kind) * (high - low) + low
+
+    return _drawn_as("uniform", numbers, size, dtype)
+
+
+def randint(shape: Any, minval: Any, maxval: Any, dtype: Any = "int32", seed: Any = None) -> Any:
+    """Integers evenly spread over minval, ..., maxval - 1."""
+    size, name = _sizes(shape), standardize_dtype(dtype)
+    low, high = int(_number(minval)), int(_number(maxval))
+    if low >= high:
+        raise ValueError(f"keras.random.randint(minval, maxval): expected minval < maxval, got {low} and {high}")
+    wide = numpy.dtype(name if name in ("int32", "int64") else "int64")
+    return _drawn_as("randint", lambda: _philox(philox.integers, size, seed, low, high, wide), size, name)
 
 
 def categorical(logits: Any, num_samples: int, dtype: Any = "int64", seed: Any = None) -> Any:
     """Classes drawn with the probabilities softmax(logits), (n, classes) -> (n, num_samples)."""
-    odds = F.cast(tg.nn.softmax(convert_to_tensor(logits)), numpy.dtype(numpy.float64))
-    sums = F.cumulative_sum(odds, axis=-1)
-    size = (*odds.shape[:-1], num_samples)
-    drawn = _drawn_as("categorical", lambda: _generator(seed).random(size), size, "float64") * sums[..., -1:]
-    found = F.greater_equal(F.expand_dims(drawn, axis=-1), F.expand_dims(sums, axis=-2))
-    return F.astype(F.sum(F.astype(found, numpy.dtype(numpy.int64)), axis=-1), standardize_dtype(dtype))
+    x = F.cast(convert_to_tensor(logits), DTYPES["float64"])
+    size = (*x.shape[:-1], int(num_samples))
+    sums = F.cumulative_sum(F.exp(x - F.max(x, axis=-1, keepdims=True)), axis=-1)
+    drawn = _drawn_as("categorical", lambda: _philox(philox.uniform, size, seed, DTYPES["float64"]), size, "float64")
+    found = F.greater_equal(F.expand_dims(drawn * sums[..., -1:], axis=-1), F.expand_dims(sums, axis=-2))
+    return F.astype(F.sum(F.astype(found, DTYPES["int64"]), axis=-1), standardize_dtype(dtype))
 
 
 def shuffle(x: Any, axis: int = 0, seed: Any = None) -> Any:
     """The slices along an axis in random order."""
     x = convert_to_tensor(x)
     n = x.shape[axis]
-    return F.take(x, _drawn_as("shuffle", lambda: _generator(seed).permutation(n), (n,), "int64"), axis=axis)
+
+    def order() -> Any:
+        return numpy.argsort(_philox(philox.uniform, (n,), seed, DTYPES["float32"]), kind="stable")
+
+    return F.take(x, _drawn_as("shuffle", order, (n,), "int64"), axis=axis)
 
 
 def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Any = None) -> Any:
@@ -105,9 +141,9 @@ def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Any = None)
     if rate == 0.0:
         return x
     sizes = x.shape if noise_shape is None else [n if k is None else k for k, n in zip(noise_shape, x.shape, strict=True)]
-    size = _sizes(sizes)
-    kept = _drawn_as("dropout", lambda: (_generator(seed).random(size) < 1 - rate) * (1 / (1 - rate)), size, x.array.dtype)
-    return x * kept
+    size, kind = _sizes(sizes), x.array.dtype
+    scale, least = kind.type(1 / (1 - rate)), kind.type(rate)
+    return x * _drawn_as("dropout", lambda: (_philox(philox.uniform, size, seed, kind) >= least) * scale, size, kind)
 
 
 def _drawn(name: str, *parameters: str) -> Callable[..., Any]:

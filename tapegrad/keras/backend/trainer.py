@@ -11,7 +11,6 @@ from keras.src import optimizers as optimizers_module
 from keras.src import tree
 from keras.src.backend import config
 from keras.src.trainers.data_adapters import array_slicing, data_adapter_utils
-from keras.src.trainers.epoch_iterator import EpochIterator
 from keras.src.utils import traceback_utils
 from keras.src.utils.python_utils import pythonify_logs
 
@@ -19,6 +18,7 @@ import tapegrad as tg
 from tapegrad.keras import look
 from tapegrad.keras.backend.core import convert_to_numpy, convert_to_tensor, is_tensor
 from tapegrad.keras.backend.datasets import adapted
+from tapegrad.keras.backend.datasets import epochs as batches_of
 
 __all__ = ["install"]
 
@@ -124,7 +124,7 @@ def _extended(shipped: type) -> type:
                 (x, y, sample_weight), validation_data = array_slicing.train_validation_split(
                     (x, y, sample_weight), validation_split=validation_split
                 )
-            iterator = EpochIterator(
+            iterator = batches_of(
                 x=adapted(x, y, sample_weight, class_weight),
                 y=y,
                 sample_weight=sample_weight,
@@ -181,7 +181,7 @@ def _extended(shipped: type) -> type:
         def _validate(self, data: Any, how: dict[str, Any]) -> dict[str, Any]:
             x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
             if getattr(self, "_eval_epoch_iterator", None) is None:
-                self._eval_epoch_iterator = EpochIterator(
+                self._eval_epoch_iterator = batches_of(
                     x=adapted(x, y, sample_weight),
                     y=y,
                     sample_weight=sample_weight,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.tf import nest, philox
+from tapegrad import philox
+from tapegrad.tf import nest
 from tapegrad.tf.data.sources import seeds
 
 if TYPE_CHECKING:

@@ -16,12 +16,14 @@ _LOW, _SHIFT = np.uint64(0xFFFFFFFF), np.uint64(32)
 
 def blocks(counter: int, key: int, count: int, step: int = 1) -> np.ndarray[Any, Any]:
     """`count` blocks of four uint32, for the counters `counter`, `counter + step`, ...: (count, 4)."""
-    low = (counter & (2**64 - 1)) + 0
-    high = counter >> 64
-    index = np.arange(count, dtype=np.uint64) * np.uint64(step)
-    first = np.uint64(low) + index  # wraps
-    carry = (first < np.uint64(low)).astype(np.uint64)
-    second = np.uint64(high & (2**64 - 1)) + carry
+    return blocks_at(counter, key, np.arange(count, dtype=np.uint64) * np.uint64(step))
+
+
+def blocks_at(counter: int, key: int, places: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A block of four uint32 for each of the counters `counter + places`: (len(places), 4)."""
+    low, high = np.uint64(counter & (2**64 - 1)), np.uint64(counter >> 64 & (2**64 - 1))
+    first = low + places  # wraps
+    second = high + (first < low)
     c0, c1, c2, c3 = first & _LOW, first >> _SHIFT, second & _LOW, second >> _SHIFT
     k0, k1 = key & 0xFFFFFFFF, (key >> 32) & 0xFFFFFFFF
     for _ in range(10):
@@ -107,15 +109,21 @@ def truncated_normal(counter: int, key: int, count: int, dtype: Any) -> np.ndarr
     groups = -(-count // size)
     found = np.zeros((groups, size), np.float64 if wide else np.float32)
     filled = np.zeros(groups, np.int64)
+    left = np.arange(groups)  # groups that need more
     for turn in range(stride):
-        x = blocks(counter + turn, key, groups, stride)
-        drawn = _pairs64(x) if wide else _pairs32(x[:, ::2], x[:, 1::2]).reshape(groups, 4)
+        x = blocks_at(counter + turn, key, left.astype(np.uint64) * np.uint64(stride))
+        drawn = _pairs64(x) if wide else _pairs32(x[:, ::2], x[:, 1::2]).reshape(len(left), 4)
+        if turn == 0:
+            found[...] = drawn  # right for groups of which none is refused
+            left = np.flatnonzero((np.abs(drawn) >= 2).any(axis=1))
+            drawn = drawn[left]
         for k in range(drawn.shape[1]):
-            good = (np.abs(drawn[:, k]) < 2) & (filled < size)
-            rows = np.flatnonzero(good)
-            found[rows, filled[rows]] = drawn[rows, k]
+            good = (np.abs(drawn[:, k]) < 2) & (filled[left] < size)
+            rows = left[good]
+            found[rows, filled[rows]] = drawn[good, k]
             filled[rows] += 1
-        if (filled == size).all():
+        left = left[filled[left] < size]
+        if not len(left):
             break
     return found.reshape(-1)[:count].astype(dtype, copy=False)
 
@@ -128,3 +136,19 @@ def integers(counter: int, key: int, count: int, low: int, high: int, dtype: Any
         return (wide + np.uint64(low & (2**64 - 1))).view(np.int64).astype(dtype)
     drawn = bits(counter, key, count) % np.uint32(span)
     return (drawn + np.uint32(low & 0xFFFFFFFF)).view(np.int32).astype(dtype)
+
+
+def categorical(logits: Any, uniform: Any) -> np.ndarray[Any, Any]:
+    """Classes by the inverse of the cumulative distribution that logits have, (n, classes), (n, m) -> (n, m).
+
+    Logits that are not finite have the probability 0.
+    """
+    x = np.asarray(logits, np.float64)
+    finite = np.isfinite(x)
+    top = np.max(x, axis=1, keepdims=True, where=finite, initial=np.finfo(np.float32).min)
+    sums = np.cumsum(np.where(finite, np.exp(np.where(finite, x - top, 0)), 0), axis=1)
+    drawn = uniform * sums[:, -1:]
+    found = np.zeros(drawn.shape, np.int64)
+    for i, (row, d) in enumerate(zip(sums, drawn, strict=True)):
+        found[i] = np.searchsorted(row, d, side="right")
+    return found
