@@ -94,7 +94,7 @@ class Let:
                 self.twins[op] = twin
         if twin is not op:
             node.op = twin
-            node.s = node.t = None
+            node.s = node.t = node.held = None
 
 
 def backward(

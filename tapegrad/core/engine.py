@@ -114,7 +114,7 @@ def _run(order: list[Node], start: int, stop: int, recorded: bool, consumed: Own
             node.mark = None
             if node.owners is consumed:
                 node.op = SPENT
-                node.p = node.q = node.s = node.t = None
+                node.p = node.q = node.s = node.t = node.held = None
     except Exception as error:
         if node is not None and not getattr(error, "__notes__", None):
             error.add_note(f"in the derivative of {node.op.name}")

@@ -24,18 +24,20 @@ class Node:
     * `p`, `q`: parents.  `p` is None for a leaf alone; `q` is None, a node, or for an op of more than two
       arrays the tuple of all parents (None where an argument is not watched).
     * `s`, `t`: the values that the rule named, raw; the compiled op knows which.
+    * `held`: of a style whose graphs keep the tensors themselves alive, those that `s` and `t` were taken from; else unset.
     * `seq`: rising number; `owners`: the recorders that own the node.
     * `grad`, `own`, `mark`: of the sweep under way: the cotangent so far, whether its buffer belongs to the
       engine (so may be added to in place), and the sweep's token.  `own` is unset until `grad` is set.
     """
 
-    __slots__ = ("__weakref__", "grad", "mark", "op", "own", "owners", "p", "q", "s", "seq", "t")
+    __slots__ = ("__weakref__", "grad", "held", "mark", "op", "own", "owners", "p", "q", "s", "seq", "t")
 
     op: Recorded
     p: Node | None
     q: Node | tuple[Node | None, ...] | None
     s: Any
     t: Any
+    held: Any
     seq: int
     owners: Owners
     grad: Any
@@ -126,7 +128,7 @@ def let_go(node: Node) -> None:
     """Drop all that a node holds."""
     if node.op is not WATCH:
         node.op = SPENT
-    node.p = node.q = node.s = node.t = None
+    node.p = node.q = node.s = node.t = node.held = None
 
 
 def make_node(op: Recorded, p: Node | None, q: Any, s: Any, t: Any, owners: Owners) -> Node:

@@ -155,7 +155,7 @@ def _keep_and_push(
         if backward:
             hold(node)
         else:  # nobody will ask for a reverse sweep: values die as they do without a tape
-            node.p = node.q = node.s = node.t = None
+            node.p = node.q = node.s = node.t = node.held = None
 
     return keep
 

@@ -72,7 +72,7 @@ def _first_call(op: Op, function: FunctionType, style: Style | None) -> Callable
             f"{op.name}: called before its derivative was given; write {op.name}.{_STATEMENTS[op.kind]}(...), or declare it "
             "as a constant, which has none"
         )
-    source = entry_source(op, styled=style is not None)
+    source = entry_source(op, styled=style is not None, holds=style is not None and style.holds)
     env = function.__globals__
     env.update(_environment(op, style))
     scope: dict[str, Any] = {}

@@ -14,8 +14,11 @@ from tapegrad.registry.misfit import takes_guesses
 from tapegrad.registry.op import Op, Param
 
 
-def entry_source(op: Op, *, styled: bool = False) -> str:
-    """The source of an op's public function; `styled`, of the one that gives a facade's subclass of Tensor."""
+def entry_source(op: Op, *, styled: bool = False, holds: bool = False) -> str:
+    """The source of an op's public function; `styled`, of the one that gives a facade's subclass of Tensor.
+
+    `holds`: nodes keep the tensors alive whose values they have saved.
+    """
     guesses = not styled and takes_guesses(op)
     lines = [f"def {op.name}({with_rest(op) if guesses else parameters(op)}):"]
     if guesses:
@@ -29,7 +32,7 @@ def entry_source(op: Op, *, styled: bool = False) -> str:
         if op.repeated:
             a, b = op.arrays
             lines += [f"    if {a} is {b} and type({a}) is Tensor:", f"        return F.{op.repeated}({a})"]
-        lines += _fast_lane(op, styled)
+        lines += _fast_lane(op, styled, holds)
         for i, a in enumerate(op.arrays):
             lines += _unpacking(op, i, a)
     raws, nodes = _raws(op), _nodes(op)
@@ -48,11 +51,11 @@ def entry_source(op: Op, *, styled: bool = False) -> str:
     if not watched:
         return "\n".join([*lines, "    out.node = None", "    return out"]) + "\n"
     if rules.is_wide(op):
-        lines += _record_wide(op)
+        lines += _record_wide(op, holds)
     elif len(watched) == 1:
-        lines += _record_one(op, watched[0])
+        lines += _record_one(op, watched[0], holds)
     else:
-        lines += _record_two(op, *watched)
+        lines += _record_two(op, watched[0], watched[1], holds)
     return "\n".join([*lines, *_finish("    ")]) + "\n"
 
 
@@ -76,7 +79,7 @@ def _new(styled: bool) -> str:
     return "new(Tensor)" if styled else "Tensor()"
 
 
-def _fast_lane(op: Op, styled: bool) -> list[str]:
+def _fast_lane(op: Op, styled: bool, holds: bool) -> list[str]:
     """Two tensors that are known to agree, watched by just the active tapes: nothing is left to decide."""
     if op.kind != "elementwise" or not op.symbol or len(op.differentiable) != 2:
         return []
@@ -93,7 +96,7 @@ def _fast_lane(op: Op, styled: bool) -> list[str]:
         f"            out.array = y = raw0 {op.symbol} raw1",
         "            out.like = like",
         "            n = Node()",
-        *_saving(op, (0, 1), "            "),
+        *_saving(op, (0, 1), "            ", holds),
         "            n.p = p",
         "            n.q = q",
         *_finish("            "),
@@ -263,7 +266,7 @@ def _fast(first: str, second: str, k1: str, k2: str) -> str:
     )
 
 
-def _record_one(op: Op, i: int) -> list[str]:
+def _record_one(op: Op, i: int, holds: bool) -> list[str]:
     """One argument has a derivative."""
     lines = [
         f"    p = node{i}",
@@ -286,13 +289,13 @@ def _record_one(op: Op, i: int) -> list[str]:
             lines += [f"    out.like = {op.arrays[i]}.like"]
         else:
             test = _fast(f"raw{i}", "y", f"kind{i}", "type(y)")
-        lines += _choice(op, test, (i,), "    ")
+        lines += _choice(op, test, (i,), "    ", holds)
     else:
-        lines += _saving(op, (i,), "    ")
+        lines += _saving(op, (i,), "    ", holds)
     return [*lines, "    n.p = p", "    n.q = None"]
 
 
-def _record_two(op: Op, i: int, j: int) -> list[str]:
+def _record_two(op: Op, i: int, j: int, holds: bool) -> list[str]:
     """Two arguments have a derivative; each may be watched or not."""
     lines = [
         f"    p = node{i}",
@@ -310,35 +313,35 @@ def _record_two(op: Op, i: int, j: int) -> list[str]:
     for word, (test, watched, x, k) in zip(("if", "elif"), cases, strict=True):
         lines += [f"    {word} {test}:"]
         if op.kind == "elementwise":
-            lines += _choice(op, _fast(x, "y", k, "type(y)"), watched, "        ")
+            lines += _choice(op, _fast(x, "y", k, "type(y)"), watched, "        ", holds)
         else:
-            lines += _saving(op, watched, "        ")
+            lines += _saving(op, watched, "        ", holds)
         if test == "p is None":
             lines += ["        p = q", "        q = None"]
     if op.kind == "elementwise":
         a, b = op.arrays[i], op.arrays[j]
         lines += [
             f"    elif {_fast(f'raw{i}', f'raw{j}', f'kind{i}', f'kind{j}')}:",
-            *_saving(op, (i, j), "        "),
+            *_saving(op, (i, j), "        ", holds),
             f"        out.like = {b}.like = {a}.like = {a}.like or {b}.like or object()",
             "    else:",
-            *_saving(op, (i, j), "        ", general=True),
+            *_saving(op, (i, j), "        ", holds, general=True),
         ]
     else:
-        lines += ["    else:", *_saving(op, (i, j), "        ")]
+        lines += ["    else:", *_saving(op, (i, j), "        ", holds)]
     return [*lines, "    n.p = p", "    n.q = q"]
 
 
-def _choice(op: Op, test: str, watched: tuple[int, ...], indent: str) -> list[str]:
+def _choice(op: Op, test: str, watched: tuple[int, ...], indent: str, holds: bool) -> list[str]:
     return [
         f"{indent}if {test}:",
-        *_saving(op, watched, indent + "    "),
+        *_saving(op, watched, indent + "    ", holds),
         f"{indent}else:",
-        *_saving(op, watched, indent + "    ", general=True),
+        *_saving(op, watched, indent + "    ", holds, general=True),
     ]
 
 
-def _record_wide(op: Op) -> list[str]:
+def _record_wide(op: Op, holds: bool) -> list[str]:
     """Any number of arguments: the node holds a tuple of parents."""
     nodes = "nodes" if op.variadic else f"({_nodes(op)},)"
     return [
@@ -350,13 +353,15 @@ def _record_wide(op: Op) -> list[str]:
         "    if p is None:",
         *_unrecorded("        "),
         "    n = Node()",
-        *_saving(op, None, "    ", general=op.kind == "elementwise"),
+        *_saving(op, None, "    ", holds, general=op.kind == "elementwise"),
         "    n.p = p",
         "    n.q = q",
     ]
 
 
-def _saving(op: Op, watched: tuple[int, ...] | None, indent: str, *, general: bool = False) -> list[str]:
+def _saving(
+    op: Op, watched: tuple[int, ...] | None, indent: str, holds: bool = False, *, general: bool = False
+) -> list[str]:
     """Choose the compiled rules for what is watched, and keep what they name."""
     index, variant = rules.variant_for(op, watched, general)
     lines, values = [], []
@@ -374,6 +379,10 @@ def _saving(op: Op, watched: tuple[int, ...] | None, indent: str, *, general: bo
             lines += [f"{indent}{made} = Spec()", f"{indent}{made}.shape = {raw}.shape", f"{indent}{made}.dtype = {raw}.dtype"]
             values.append(made)
     lines += [f"{indent}n.op = V{index}"]
+    if holds:
+        whole = [f"tuple({a})" if op.variadic else a for a in op.arrays if a in variant.saved]
+        held = whole[0] if len(whole) == 1 else f"({', '.join(whole)})"
+        lines += [f"{indent}n.held = {held}"]
     if general:
         shapes = ["y.shape", "y.dtype"]
         for i in watched or variant.watched:

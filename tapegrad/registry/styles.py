@@ -35,16 +35,18 @@ class Style:
 
     `unpack(op, name, value, others)` gives raw array and node of an argument that is not plainly a `cls`; `others` are all
     arguments of the call, as they were given.  `failed(op, error, raws)` gives what is raised for an error inside an op.
-    Composites and sequences of arrays are unpacked by the plain ops.
+    Composites and sequences of arrays are unpacked by the plain ops.  `holds`: the graph keeps alive the tensors that it has saved
+    values of, as some frameworks' graphs do, and not just the values.
     """
 
     def __init__(
-        self, cls: type[Tensor], meet: Meet, *, unpack: Unpack = call.unpack, failed: Failed = call.failed
+        self, cls: type[Tensor], meet: Meet, *, unpack: Unpack = call.unpack, failed: Failed = call.failed, holds: bool = False
     ) -> None:
         self.cls = cls
         self.meet = meet
         self.unpack = unpack
         self.failed = failed
+        self.holds = holds
         self.new: Callable[[type], Any] = object.__new__
         follow(self.learn)
 

@@ -69,12 +69,12 @@ def _twin(node: Any) -> Recorded | None:
         twin = _Spent(op.name, name_of(node))
     if type(op) is Hooked:
         op.op = twin
-        node.s = node.t = None
+        node.s = node.t = node.held = None
         return None
     # a name such as MmBackward0 is a matter of the node, so the twin is made for the node alone
     if inner.name in ("matmul", "getitem", "sum", "pow", "max", "min"):
         node.op = twin
-        node.s = node.t = None
+        node.s = node.t = node.held = None
         return None
     return twin
 

@@ -12,6 +12,7 @@ from tapegrad.core.node import parents
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.core.tensor import linked
 from tapegrad.torch._node_names import _saved, is_tagged, name_of, span_of
+from tapegrad.torch._packing import saved_tensor
 from tapegrad.torch._recorder import IMPLICIT, is_leaf_node, own
 from tapegrad.torch._tensor import STYLE, auto_of, wrap
 from tapegrad.torch._watching import Handle
@@ -82,6 +83,8 @@ class Node:
 
 def _saved_value(node: CoreNode, name: str) -> Any:
     op: Any = node.op.op if type(node.op) is Hooked else node.op
+    if op.name == "square" and name == "other":
+        name = "self"  # x * x
     known = {"self": 0, "other": 1, "result": -1, "mat1": 0, "mat2": 1, "input": 0, "weight": 1}
     arrays = getattr(getattr(op, "op", None), "arrays", ())
     key = name
@@ -95,8 +98,10 @@ def _saved_value(node: CoreNode, name: str) -> Any:
 
         if not getattr(op, "saved", None):
             raise RuntimeError(SPENT)
+        if key in arrays and any(a in op.saved for a in arrays):
+            return None  # only the gradient of the other argument needs it, and nobody asked for that
         raise AttributeError(f"'{name_of(node)}' object has no attribute '_saved_{name}'")
-    return wrap(found) if hasattr(found, "dtype") else found
+    return saved_tensor(node, found) if hasattr(found, "dtype") else found
 
 
 class AccumulateGrad(Node):

@@ -156,6 +156,8 @@ def commit(x: Any, y: Any, before: int, *, counted: bool = True) -> None:
         _commit_view(x, y, info, store, counted)
         return
     history = y.node is not None
+    if history:
+        y.node.held = None  # `x` among them would refer to itself
     if type(raw) is np.ndarray and type(made) in OF_NUMPY and _is_shared(x):
         _protect(x, raw)
         np.copyto(raw, made)

@@ -36,20 +36,26 @@ def tag(y: Any, name: str, span: int = 0) -> Any:
     node = y.node
     if node is not None:
         form = node.op
-        if form in _TAGS:
-            form = _TAGS[form][0]
-        key = (form, name, span)
-        made = _TAGGED.get(key)
-        if made is None:
-            if type(form) is not Variant:
-                return y
-            if len(_TAGGED) > 4096:  # as many as a program with several threads may need: the numbers are common to all
-                span = 0
-            op: Any = form
-            made = _TAGGED[key] = Variant(op.op, op.watched, op.wide, op.general)
-            _TAGS[made] = form, name, span
-        node.op = made
+        if hasattr(form, "unpack"):  # what it saved went through hooks
+            form.op = _tagged(form.op, name, span)
+        else:
+            node.op = _tagged(form, name, span)
     return y
+
+
+def _tagged(form: Any, name: str, span: int) -> Any:
+    if form in _TAGS:
+        form = _TAGS[form][0]
+    key = (form, name, span)
+    made = _TAGGED.get(key)
+    if made is None:
+        if type(form) is not Variant:
+            return form
+        if len(_TAGGED) > 4096:  # as many as a program with several threads may need: the numbers are common to all
+            span = 0
+        made = _TAGGED[key] = Variant(form.op, form.watched, form.wide, form.general)
+        _TAGS[made] = form, name, span
+    return made
 
 
 def span_of(op: Any) -> int:

@@ -69,7 +69,7 @@ class Tensor(Core):
         return dtype_of(self.array.dtype)
 
 
-STYLE = Style(Tensor, meet, unpack=unpack, failed=failed)
+STYLE = Style(Tensor, meet, unpack=unpack, failed=failed, holds=True)
 adopt = STYLE.adopt
 _new = object.__new__
 
