@@ -327,7 +327,11 @@ def std(F: Any, x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdim
 
 @primitive(laws=reduction, kinks=(0.0,), public=False)
 def norm2(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """sqrt(sum(abs(x)**2)) over axes, without overflow; at 0 the derivative is 0, the smallest subgradient, as are further ones."""
+    """sqrt(sum(abs(x)**2)) over axes, without overflow; at 0 the derivative is 0, the smallest subgradient, as are further ones.
+
+    So the Hessian of norm2(x)**2 at 0 comes out as 0 and not as 2 I: it is the limit of g / y, where the cotangent g and the norm y
+    are 0, and a rule knows their values alone.  `sum(x * x)` has no such point.
+    """
     return xp.norm2(x, axis=axis, keepdims=keepdims)
 
 
