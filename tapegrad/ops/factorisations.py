@@ -143,7 +143,9 @@ def eigh(xp: Any, x: Any, /) -> Any:
     The lower triangle is read, and the derivative is taken as that for the Hermitian part of x.  Between equal eigenvalues that of the
     eigenvectors is taken as 0, which is right for what depends on the values, or on the span of the vectors, alone.  What depends on
     both, such as V diag(f(w)) V^H with f' != 0, has a derivative there that no rule for `eigh` can find: for vectors turned within the
-    span, the cotangent of w would be another, and the sweep brings that for the vectors chosen here.  Eigenvectors are known up to a sign or phase: what is differentiated must not depend on it.
+    span, the cotangent of w would be another, and the sweep brings that for the vectors chosen here.
+
+    Eigenvectors are known up to a sign or phase: what is differentiated must not depend on it.
     Formula: Giles, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation" (2008), 3.1.
     """
     return xp.eigh(x)
@@ -207,8 +209,9 @@ def svd(xp: Any, x: Any, /, *, full_matrices: bool = True) -> Any:
 
     k = min(n, m); without `full_matrices` U and V have k columns.  Between equal singular values the derivative of their vectors is
     taken as 0, and so is that of a singular value of 0, where it has a kink.  So U diag(S) V^H, which is x, has the derivative 1 only
-    between what has full rank: between two null vectors the cotangents of U and V are 0, and tell nothing.  Vectors are known up to a sign or phase that
-    U and V share, and those of the value 0 up to a rotation: what is differentiated must not depend on it.
+    between what has full rank: between two null vectors the cotangents of U and V are 0, and tell nothing.
+
+    Vectors are known up to a sign or phase that U and V share, and those of the value 0 up to a rotation: what is differentiated must not depend on it.
     Formula: Townsend, "Differentiating the singular value decomposition" (2016), here for complex matrices, with the
     turn of U and V in equal shares.
     """
