@@ -76,6 +76,27 @@ class CompilationError(TapegradError, RuntimeError):
     """A compiled function can't be run: XLA lacks an op of it, or memory is exhausted."""
 
 
+class SymbolicValueError(TapegradError, TypeError):
+    """The value of a tensor was asked for while a function is traced: by an `if`, a `float(x)`, or `x.numpy()`.
+
+    Before: ``x if x > 0 else 2 * x``.  After: ``tg.where(x > 0, x, 2 * x)``.
+    """
+
+
+class OpenLengthError(SymbolicValueError):
+    """A length that only the running graph knows was asked for as a Python integer: by a `range`, or a loop over `x`.
+
+    Before: ``sum(x[i] for i in range(x.shape[0]))``.  After: ``tg.sum(x, axis=0)``.
+    """
+
+
+class EscapedError(TapegradError, TypeError):
+    """A tensor from inside a compiled function, which stands for other values in each call, was used outside of it.
+
+    Before: ``kept.append(y)`` inside.  After: ``return y``, or assign it to a Variable.
+    """
+
+
 class DeclarationError(TapegradError, TypeError):
     """An op is declared with an unknown name, without a derivative, or without laws."""
 

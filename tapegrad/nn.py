@@ -28,6 +28,7 @@ from tapegrad.ops import nn_loss as _loss
 from tapegrad.ops import nn_norm as _norm
 from tapegrad.ops import softmax as _softmax
 from tapegrad.ops.convert import asarray as _asarray
+from tapegrad.registry.lengths import may_agree as _may_agree
 from tapegrad.registry.space import F as _F
 
 relu = _activation.relu.entry
@@ -154,14 +155,14 @@ def cross_entropy(
     if target.dtype.kind not in "iu":
         if ignore_index is not None:
             raise ArgumentError(f"cross_entropy(x, target): ignore_index is for integer labels, target is {target.dtype}")
-        if target.shape != x.shape:
+        if not _may_agree(target.shape, x.shape):
             raise ShapeError(f"cross_entropy(x, target): expected target.shape == {x.shape}, got {target.shape}")
         return _loss.soft_cross_entropy.entry(
             x, target, weight, label_smoothing=label_smoothing, reduction=reduction, axis=axis
         )
     shape = x.shape
     rank = len(shape)
-    if rank == 0 or target.shape != shape[: axis % rank] + shape[axis % rank + 1 :]:
+    if rank == 0 or not _may_agree(target.shape, shape[: axis % rank] + shape[axis % rank + 1 :]):
         raise ShapeError(
             f"cross_entropy(x, target): expected integer labels of x's shape {shape} without axis {axis}, "
             f"got {target.shape}"

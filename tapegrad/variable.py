@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -12,6 +13,7 @@ from tapegrad.core.recorder import EMPTY, state, watch
 from tapegrad.core.tensor import Tensor
 from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, ShapeError
+from tapegrad.kernels.batched import Batched
 from tapegrad.ops.convert import asarray, raw_of
 from tapegrad.ops.inplace import is_alone
 from tapegrad.registry.lengths import may_agree, raw_brought_to
@@ -50,11 +52,19 @@ class Variable(Tensor):
     def __init__(
         self, initial_value: Any, trainable: bool = True, *, name: str | None = None, dtype: Any = None
     ) -> None:
-        value = initial_value() if callable(initial_value) and not isinstance(initial_value, Tensor) else initial_value
-        self.array = raw_of(asarray(value, dtype=dtype, copy=True))
+        if "tapegrad.compiled.cells" in sys.modules:  # it may be made inside of a function that is being traced
+            from tapegrad.compiled.tracing import outside_of_traces, settled
+
+            with outside_of_traces():
+                self._set_up(settled(_begun(initial_value, dtype)), trainable, name)
+        else:
+            self._set_up(_begun(initial_value, dtype), trainable, name)
+
+    def _set_up(self, raw: Any, trainable: bool, name: str | None) -> None:
+        self.array = raw
         self.node = None
         self.like = None
-        self.trainable = trainable and bool(is_inexact(self.array.dtype))
+        self.trainable = trainable and bool(is_inexact(raw.dtype))
         self.name = name
 
     def __getattr__(self, name: str) -> Any:
@@ -111,6 +121,8 @@ class Variable(Tensor):
                 f"{self._label()}.{what}(value): inside functional.call it has a value from outside, which can't be replaced; "
                 "return the new value instead"
             )
+        if type(raw) is Batched:
+            raise raw.refused(f"{self._label()}.{what}(value)", "return the value, and assign it outside")
         if raw.shape != self.array.shape:
             raise ShapeError(f"{self._label()}.{what}(value): expected value.shape == {self.array.shape}, got {raw.shape}")
         if raw.dtype != self.array.dtype:
@@ -180,6 +192,12 @@ class Variable(Tensor):
     def __repr__(self) -> str:
         label = "Variable(" if self.name is None else f"Variable({self.name!r}, "
         return Tensor.__repr__(self).replace("Tensor(", label, 1)
+
+
+def _begun(value: Any, dtype: Any) -> Any:
+    """The raw array with which a variable begins."""
+    value = value() if callable(value) and not isinstance(value, Tensor) else value
+    return raw_of(asarray(value, dtype=dtype, copy=True))
 
 
 #: Tensors that are read in the place of variables, by thread and variable.

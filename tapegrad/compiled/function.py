@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import operator
+import sys
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, final, overload
 
+from tapegrad.compiled.arguments import MANY, Arguments, Flattened, check_leaves, flattened, refuse_generators, report
+from tapegrad.compiled.methods import Methods
 from tapegrad.core.recorder import EMPTY, state
 from tapegrad.core.tensor import Tensor, tensor
 from tapegrad.dtypes import is_inexact
@@ -64,20 +69,27 @@ def function(fn: Any = None, *, jit_compile: bool = False, shapes: Any = None) -
         return functools.partial(function, jit_compile=jit_compile, shapes=shapes)
     if not callable(fn):
         raise ArgumentError(f"function(fn): expected a function, got {type(fn).__name__}")
+    refuse_generators(fn)
     tensorflow()
     return Function(fn, jit_compile, shapes)
 
 
 @final
 class Function(Generic[P, T]):
-    """What `tapegrad.function` gives: calls the compiled `fn`, which is `python_function`."""
+    """What `tapegrad.function` gives: calls the compiled `fn`, which is `python_function`.
+
+    A copy is compiled anew; it is pickled by its name, or with what is pickled of `fn`.
+    """
 
     def __init__(self, fn: Callable[P, T], jit_compile: bool, shapes: Any = None) -> None:
+        functools.update_wrapper(self, fn)  # first, for it takes over the attributes of `fn`
         self.python_function = fn
         self.jit_compile = jit_compile
         self.shapes = None if shapes is None else tuple(map(tuple, shapes))
         self._graphs: dict[Any, Graph] = {}
-        functools.update_wrapper(self, fn)
+        self._reported = False
+        self._methods = Methods(self)
+        self._arguments = Arguments(fn)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
         from tapegrad.compiled import cells
@@ -92,79 +104,53 @@ class Function(Generic[P, T]):
         return cast("T", graph(inputs))
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        """As a method: the instance is a constant of the graph."""
-        return self if instance is None else functools.partial(self, instance)
+        """As a method: compiled for each instance, for as long as that lives."""
+        return self if instance is None else self._methods.of(instance)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        """For a method of an object that is copied too, that of the copy; a plain function is no more copied than by Python."""
+        fn = copy.deepcopy(self.python_function, memo)
+        return self if fn is self.python_function else Function(fn, self.jit_compile, self.shapes)
+
+    def __reduce__(self) -> Any:
+        name = getattr(self, "__qualname__", "")
+        found: Any = sys.modules.get(getattr(self, "__module__", None) or "")
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        return name if found is self else (Function, (self.python_function, self.jit_compile, self.shapes))
 
     @property
     def trace_count(self) -> int:
         """How often Python has run."""
-        return sum(g.traces for g in self._graphs.values())
+        return sum(g.traces for g in {id(g): g for g in self._graphs.values()}.values()) + self._methods.trace_count
 
     def _graph(self, args: Any, kwargs: Any) -> tuple[list[Any], Graph]:
         """The inputs among the arguments, and the graph for all that is constant in them."""
-        import optree
-
-        from tapegrad.compiled.graph import Graph, is_input, kind_of
-
-        given: Any = (args, kwargs)
-        leaves: list[Any]
-        leaves, definition = optree.tree_flatten(given, none_is_leaf=True, namespace="tapegrad")
-        inputs = [x for x in leaves if is_input(x)]
-        rest = tuple(None if is_input(x) else _Constant(x) for x in leaves)
-        key = (definition, rest, tuple(kind_of(x) for x in inputs))
-        graph = self._graphs.get(key)
+        found = flattened((args, kwargs))
+        graph = self._graphs.get(found.key)
         if graph is None:
-            if len(self._graphs) == _MANY:
-                _report(self, rest, next(reversed(self._graphs))[1])
-            graph = Graph(self, definition, [x if c is None else c for x, c in zip(leaves, rest, strict=True)])
-            self._graphs[key] = graph
-        return inputs, graph
+            graph = self._graphs[found.key] = self._made(found, args, kwargs)
+        return found.inputs, graph
+
+    def _made(self, found: Flattened, args: Any, kwargs: Any) -> Graph:
+        """A graph for a new kind of arguments; one that is there, if these are only written in another way."""
+        from tapegrad.compiled.graph import Graph
+
+        check_leaves(self, found)
+        full = flattened(self._arguments.full(args, kwargs))
+        same = len(full.inputs) == len(found.inputs) and all(map(operator.is_, full.inputs, found.inputs))
+        graph = self._graphs.get(full.key) if same else None
+        if graph is None:
+            if len(self._graphs) >= MANY and not self._reported:
+                self._reported = True
+                report(self, found.rest, next(reversed(self._graphs))[1])
+            graph = Graph(self, found.definition, found.leaves_or_constants())
+            if same:
+                self._graphs[full.key] = graph
+        return graph
 
     def __repr__(self) -> str:
         return f"<compiled {getattr(self.python_function, '__qualname__', self.python_function)}>"
-
-
-#: After so many kinds of arguments, the log says that something is traced again and again.
-_MANY = 6
-
-
-@final
-class _Constant:
-    """A constant of the graph, equal to another one of the same type and value, or else to itself alone."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def _key(self) -> Any:
-        x = self.value
-        try:
-            hash(x)
-        except TypeError:
-            return id(x)
-        return (type(x), x) if not isinstance(x, Variable) else id(x)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Constant) and bool(self._key() == other._key())
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def __repr__(self) -> str:
-        return repr(self.value)
-
-
-def _report(fn: Function[Any, Any], now: Any, before: Any) -> None:
-    import logging
-
-    differs = [(a, b) for a, b in zip(now, before, strict=False) if a != b and a is not None and b is not None]
-    what = (
-        f"{differs[0][1]!r} became {differs[0][0]!r}: give a number that changes as tapegrad.asarray(number)"
-        if differs
-        else "dtypes, ranks or the structure of the arguments differ"
-    )
-    logging.getLogger("tapegrad").warning("%r was traced for more than %d kinds of arguments, which is slow; %s", fn, _MANY, what)
 
 
 def _is_watched(x: Any) -> bool:
@@ -180,6 +166,8 @@ _value: Any = Variable.value.fget  # type: ignore[attr-defined]
 
 def _recorded(graph: Graph, inputs: Sequence[Any]) -> Any:
     """One call as one op, whose derivative is compiled as well."""
+    from tapegrad.compiled import cells
+
     variables = [v for v in graph.variables if is_inexact(v.array.dtype)]
     arrays = [x if isinstance(x, Tensor) else asarray(x) for x in inputs]
     rebuild: list[Any] = []
@@ -187,7 +175,8 @@ def _recorded(graph: Graph, inputs: Sequence[Any]) -> Any:
     @custom_gradient
     def call(*given: Any) -> Any:
         before = [tensor(v.array) for v in graph.variables]  # the call may assign to them
-        results, rest = graph.results(inputs)
+        with cells.alone():  # this is the forward pass, and its derivative stands below
+            results, rest = graph.results(inputs)
         rebuild.append(rest)
 
         def derivative(*cotangents: Any) -> Any:

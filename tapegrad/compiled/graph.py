@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import threading
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -11,39 +12,28 @@ import optree
 import tensorflow as tf
 
 from tapegrad.compiled import cells
+from tapegrad.compiled.arguments import Constant, is_input
 from tapegrad.compiled.kept import Kept
+from tapegrad.compiled.kinds import Letter, Shapes, covers, declared, merged, sizes
 from tapegrad.core.tensor import Tensor, tensor
 from tapegrad.dtypes import is_inexact
-from tapegrad.errors import CompilationError, ShapeError
+from tapegrad.errors import CompilationError, OpenLengthError, ShapeError
+from tapegrad.kernels.batched import Batched
 from tapegrad.kernels.tensorflow_array import TFArray, wrapped
 from tapegrad.kernels.tensorflow_calls import EAGER, MANY
+from tapegrad.ops.convert import asarray
 from tapegrad.registry.backends import tensorflow
-from tapegrad.registry.space import ERRORS
+from tapegrad.registry.space import ERRORS, F
 from tapegrad.tape import GradientTape
+from tapegrad.transforms import vmap
 from tapegrad.variable import Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tapegrad.compiled.function import Function
 
 
-def is_input(x: Any) -> bool:
-    """Whether an argument is an input of the graph; all else is a constant."""
-    return (isinstance(x, Tensor) and not isinstance(x, Variable)) or isinstance(x, np.ndarray | np.generic | tf.Tensor)
-
-
-def _kind(x: Any) -> tuple[Any, ...]:
-    return x.dtype, len(x.shape)
-
-
-def _kind_and_device(x: Any) -> tuple[Any, ...]:
-    return x.dtype, len(x.shape), getattr(x.read()[0] if isinstance(x, Tensor) else x, "device", None)
-
-
-#: What a graph is traced for: dtype and rank of each input, and the device, if there is a choice.
-kind_of: Callable[[Any], tuple[Any, ...]] = _kind_and_device if MANY else _kind
-_Shapes = tuple[tuple[int | None, ...], ...]
 
 
 def as_input(x: Any) -> Any:
@@ -54,21 +44,9 @@ def as_input(x: Any) -> Any:
     return tf.constant(np.asarray(array)) if isinstance(array, np.ndarray | np.generic) else array
 
 
-def _covers(known: tuple[int | None, ...], shape: tuple[int | None, ...]) -> bool:
-    """Whether a function that was traced for `known` takes this shape.
-
-    Lengths that are 0 or 1 are not taken for open ones: an axis of length 1 is repeated, and the graph has been built for
-    one that is not.
-    """
-    return all(k == n or (k is None and n is not None and n > 1) for k, n in zip(known, shape, strict=True))
-
-
-def _merged(known: tuple[int | None, ...], shape: tuple[int | None, ...]) -> tuple[int | None, ...] | None:
-    """A shape that stands for both, lengths left open where they differ; None if one of these is 0 or 1."""
-    pairs = list(zip(known, shape, strict=True))
-    if any(k != n and ((k is not None and k < 2) or n is None or n < 2) for k, n in pairs):
-        return None
-    return tuple(k if k == n else None for k, n in pairs)
+def is_batch(x: Any) -> bool:
+    """Whether an input stands for the items of a batch."""
+    return isinstance(x, Tensor) and type(x.array) is Batched
 
 
 def _called(concrete: Any, given: list[Any]) -> Any:
@@ -89,27 +67,27 @@ class Graph:
     """The compiled form of a function for one structure of arguments."""
 
     def __init__(self, fn: Function[Any, Any], definition: Any, leaves: Sequence[Any]) -> None:
-        from tapegrad.compiled.function import _Constant
-
         tensorflow()
         cells.store_class()  # before anything is traced
         self._fn = fn
         self._definition = definition
-        self._leaves = [x.value if isinstance(x, _Constant) else None for x in leaves]
-        self._places = [i for i, x in enumerate(leaves) if not isinstance(x, _Constant)]
+        self._leaves = [x.value if isinstance(x, Constant) else None for x in leaves]
+        self._places = [i for i, x in enumerate(leaves) if not isinstance(x, Constant)]
         self.traces = 0
         self.variables: list[Variable] = []  # all that were met, in order
         self._plans: list[_Plan] = []
-        self._compiled = tf.function(self._traced, jit_compile=fn.jit_compile or None, autograph=False)
-        self._kinds: list[tuple[_Shapes, Any]] = []  # shapes that were traced, lengths left open as None
-        self._by_shapes: dict[_Shapes, Any] = {}
+        self._kinds: list[tuple[Shapes, Any]] = []  # shapes that were traced, and the functions
+        self._by_shapes: dict[tuple[tuple[int, ...], ...], Any] = {}
+        self._tracing = threading.RLock()
         self._derivatives: dict[tuple[int, ...], Any] = {}
+        self._batched: dict[Any, Any] = {}
         self._kept: Kept | None = None
+        self._opens = True  # whether lengths may be left open
 
-    def _traced(self, *bare: Any) -> dict[str, Any]:
+    def _traced(self, shapes: Shapes, given: Sequence[Any]) -> dict[str, Any]:
         """What TensorFlow traces: bare tensors in and out, under a key that tells which trace it was."""
         trace = cells.Trace()
-        inputs = [tensor(wrapped(b)) for b in bare]
+        inputs = list(map(tensor, _arrays(shapes, given)))
         with cells.alone(), cells.tracing(trace):
             if self._fn.shapes is None:
                 found = self.run(inputs)
@@ -118,7 +96,8 @@ class Graph:
                     tape.watch([x for x in inputs if is_inexact(x.array.dtype)])
                     found = self.run(inputs)
                 self._kept = Kept(trace, tape, inputs, tensors_of(found))
-            plan = _Plan(found, trace)
+            plan = _Plan(found, trace.assigned.values())
+            bare, plan.results = [_bare(x) for x in plan.results], []
             trace.write_back()
         for v in (*trace.read, *trace.assigned.values()):
             if all(v is not w for w in self.variables):
@@ -127,7 +106,7 @@ class Graph:
                     _say_copied(self._fn, v)
         self.traces += 1
         self._plans.append(plan)
-        return {str(len(self._plans) - 1): plan.bare}
+        return {str(len(self._plans) - 1): bare}
 
     def run(self, inputs: Sequence[Tensor]) -> Any:
         """Python's function, with these in the place of the arguments that are inputs."""
@@ -140,6 +119,8 @@ class Graph:
     def ensure(self, inputs: Sequence[Any]) -> None:
         """Have it traced, so that its variables are known."""
         if not self._plans:
+            if any(map(is_batch, inputs)):
+                inputs = [F.zeros_like(x) if is_batch(x) else x for x in inputs]
             self._concrete(list(map(as_input, inputs)))
 
     def _concrete(self, bare: Sequence[Any]) -> Any:
@@ -151,41 +132,52 @@ class Graph:
         shapes = tuple([tuple(b.shape) for b in bare])
         found = self._by_shapes.get(shapes)
         if found is None:
-            found = self._by_shapes[shapes] = self._search(shapes, bare)
+            with self._tracing:
+                found = self._by_shapes[shapes] = self._search(shapes, bare)
         return found
 
-    def _search(self, shapes: _Shapes, bare: Sequence[Any]) -> Any:
+    def _search(self, shapes: tuple[tuple[int, ...], ...], bare: Sequence[Any]) -> Any:
         if self._fn.shapes is not None:
             return self._declared(self._fn.shapes, shapes, bare)
         for known, concrete in self._kinds:
-            if all(_covers(k, s) for k, s in zip(known, shapes, strict=True)):
+            if covers(known, shapes):
                 return concrete
-        wanted = shapes
-        for known, _ in reversed(self._kinds):
-            merged = tuple(_merged(k, s) for k, s in zip(known, shapes, strict=True))
-            if None not in merged:
-                wanted = merged  # type: ignore[assignment]
+        for known, _ in reversed(self._kinds if self._opens else ()):
+            both = merged(known, shapes)
+            if both is not None:
+                try:
+                    return self._added(both, bare)
+                except OpenLengthError:  # Python wants to know it: traced for each length
+                    self._opens = False
                 break
-        specs = [tf.TensorSpec(s, b.dtype) for s, b in zip(wanted, bare, strict=True)]
-        with _where(bare):
-            made = self._compiled.get_concrete_function(*specs)
-        self._kinds.append((wanted, made))
+        return self._added(shapes, bare)
+
+    def _added(self, shapes: Shapes, bare: Sequence[Any]) -> Any:
+        """The traced function for these shapes, for the first time."""
+        specs = [tf.TensorSpec(s, b.dtype) for s, b in zip(sizes(shapes), bare, strict=True)]
+
+        def traced(*given: Any) -> Any:
+            return self._traced(shapes, given)
+
+        try:
+            with _where(bare):
+                made = tf.function(traced, jit_compile=self._fn.jit_compile or None, autograph=False).get_concrete_function(*specs)
+        except Exception as error:
+            given = ", ".join(f"{s.dtype.name} {tuple(s.shape)}" for s in specs) or "no arrays"
+            error.add_note(f"while {self._fn!r} was traced for {given}")
+            raise
+        self._kinds.append((shapes, made))
         return made
 
-    def _declared(self, declared: _Shapes, shapes: _Shapes, bare: Sequence[Any]) -> Any:
-        fits = len(declared) == len(shapes) and all(
-            len(d) == len(s) and all(k is None or k == n for k, n in zip(d, s, strict=True))
-            for d, s in zip(declared, shapes, strict=True)
-        )
-        if not fits:
-            raise ShapeError(f"{self._fn!r}: expected inputs of the shapes {list(declared)}, got {list(shapes)}")
-        if not self._kinds:
-            specs = [tf.TensorSpec(d, b.dtype) for d, b in zip(declared, bare, strict=True)]
-            self._kinds.append((declared, self._compiled.get_concrete_function(*specs)))
-        return self._kinds[0][1]
+    def _declared(self, wanted: Sequence[Sequence[int | None]], shapes: tuple[tuple[int, ...], ...], bare: Sequence[Any]) -> Any:
+        if len(wanted) != len(shapes) or not covers(declared(wanted), shapes, least=0):
+            raise ShapeError(f"{self._fn!r}: expected inputs of the shapes {list(wanted)}, got {list(shapes)}")
+        return self._kinds[0][1] if self._kinds else self._added(declared(wanted), bare)
 
     def results(self, inputs: Sequence[Any]) -> tuple[list[Tensor], Callable[[list[Any]], Any]]:
         """The tensors among the results of a call, and what puts them into their structure."""
+        if any(map(is_batch, inputs)):
+            return self._over_batch(inputs)
         given = list(map(as_input, inputs))
         concrete = self._concrete(given)
         for v in self.variables:
@@ -202,6 +194,30 @@ class Graph:
         for v in plan.assigned:
             cells.cell_of(v).advanced(v)
         return [tensor(wrapped(b)) for b in bare], plan.rebuild
+
+    def _over_batch(self, inputs: Sequence[Any]) -> tuple[list[Tensor], Callable[[list[Any]], Any]]:
+        """The results for each item of a batch: the function that does this for all items is compiled as well."""
+        from tapegrad.compiled.function import Function
+
+        batches: list[Any] = [x.array if is_batch(x) else None for x in inputs]
+        level = max(b.level for b in batches if b is not None)
+        has = tuple(b is not None and b.level == level for b in batches)
+        key = (has, level.randomness)
+        if key not in self._batched:
+            plans: list[_Plan] = []  # how results are put together
+
+            def each(*items: Tensor) -> list[Tensor]:
+                found = self.run(items)
+                plans.append(_Plan(found, ()))
+                return [x if isinstance(x, Tensor) else asarray(x) for x in plans[-1].results]
+
+            def all_items(given: list[Tensor]) -> Any:
+                return vmap(each, in_axes=tuple(0 if h else None for h in has), randomness=level.randomness)(*given)
+
+            self._batched[key] = Function(all_items, self._fn.jit_compile), plans
+        run, plans = self._batched[key]
+        found = run([tensor(b.value) if h else x for x, b, h in zip(inputs, batches, has, strict=True)])
+        return [tensor(Batched(y.array, level)) for y in found], plans[-1].rebuild
 
     def _failed(self, error: Exception, given: Sequence[Any]) -> Exception:
         """What is raised for an error of TensorFlow's in a call: it names the function and what it was given."""
@@ -244,16 +260,27 @@ class Graph:
         return made
 
 
+def _arrays(shapes: Shapes, given: Sequence[Any]) -> list[TFArray]:
+    """The inputs of a trace; one object is the length wherever a letter stands."""
+    lengths: dict[Any, Any] = {}
+    found = []
+    for shape, bare in zip(shapes, given, strict=True):
+        x = wrapped(bare)
+        x._shape = tuple(lengths.setdefault(k, n) if type(k) is Letter else n for k, n in zip(shape, x.shape, strict=True))
+        found.append(x)
+    return found
+
+
 @final
 class _Plan:
     """How the results of one trace are put together."""
 
-    def __init__(self, found: Any, trace: cells.Trace) -> None:
+    def __init__(self, found: Any, assigned: Iterable[Variable]) -> None:
         leaves, self._definition = optree.tree_flatten(found, none_is_leaf=True, namespace="tapegrad")
         self._leaves = [None if is_input(x) else x for x in leaves]
         self._places = [i for i, x in enumerate(leaves) if is_input(x)]
-        self.bare = [_bare(leaves[i]) for i in self._places]
-        self.assigned = list(trace.assigned.values())
+        self.results = [leaves[i] for i in self._places]
+        self.assigned = list(assigned)
 
     def rebuild(self, values: list[Any]) -> Any:
         leaves = list(self._leaves)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 import tensorflow as tf
 
+from tapegrad.errors import SymbolicValueError
 from tapegrad.kernels import tensorflow_calls as calls
 from tapegrad.kernels.tensorflow_calls import BF16, EAGER, F32, F64, NUMPY_OF, constant
 from tapegrad.kernels.tensorflow_lengths import shape_of
@@ -160,8 +161,10 @@ class TFArray:
         """The values: the tensor's own memory, read-only, where it is the host's."""
         bare = self.bare
         if type(bare) is not EAGER:
-            raise TypeError(
-                f"{bare.name!r} is a symbolic tensor of a tf.function that is being traced: it has no values yet"
+            raise SymbolicValueError(
+                f"{bare.name!r} is a symbolic tensor of a tf.function that is being traced: it has no values yet, for an `if`, "
+                "float(x) or x.numpy() to read; write tapegrad.where(condition, a, b) for an `if`, compute with the tensor for "
+                "a number, look at it with tf.print(x.raw), or give the function a Python number, which is traced as it is"
             )
         # the buffer protocol does not know bfloat16
         found = bare.numpy() if self.dtype is BF16 else np.asarray(memoryview(bare))

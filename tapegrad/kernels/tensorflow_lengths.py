@@ -6,6 +6,7 @@ from typing import Any, final
 
 import tensorflow as tf
 
+from tapegrad.errors import OpenLengthError
 from tapegrad.kernels import tensorflow_calls as calls
 from tapegrad.kernels.tensorflow_calls import EAGER, F64, cast, scalar
 
@@ -27,9 +28,9 @@ class Size:
         self.bare = bare  # 0-d, int32
 
     def __index__(self) -> int:
-        raise TypeError(
+        raise OpenLengthError(
             "a length is not known while tf.function traces the program (its dimension is None), and is wanted as a Python "
-            "integer here; give tf.function an input_signature with that length"
+            "integer here; give it in the input_signature of tf.function, or the `shapes` of tapegrad.function"
         )
 
     __int__ = __float__ = __index__

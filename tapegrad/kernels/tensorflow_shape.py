@@ -17,6 +17,7 @@ from tapegrad.kernels.tensorflow_promotion import asarray, common, converted
 _FILL, _RANGE = calls.op("Fill"), calls.op("Range")
 _RESHAPE, _BROADCAST, _TRANSPOSE = calls.two("Reshape"), calls.two("BroadcastTo"), calls.two("Transpose")
 _REVERSE, _ROLL = calls.two("ReverseV2"), calls.op("Roll")
+_ADD, _EQUAL = calls.two("AddV2"), calls.two("Equal")
 _CONCAT, _PACK = calls.op("ConcatV2"), calls.op("Pack")
 _BAND, _DIAG_PART, _DIAG = calls.op("MatrixBandPart"), calls.op("MatrixDiagPartV3"), calls.op("MatrixDiagV3")
 
@@ -70,7 +71,12 @@ def linspace(start: Any, stop: Any, num: int, *, dtype: Any = None, endpoint: bo
     return wrapped(constant(np.linspace(start, stop, num, dtype=dtype, endpoint=endpoint)))
 
 
-def eye(n_rows: int, n_cols: int | None = None, *, k: int = 0, dtype: Any = None) -> Any:
+def eye(n_rows: Any, n_cols: Any = None, *, k: int = 0, dtype: Any = None) -> Any:
+    n_cols = n_rows if n_cols is None else n_cols
+    if type(n_rows) is Size or type(n_cols) is Size:
+        rows = _RESHAPE(arange(n_rows, dtype=INT64).bare, ints((-1, 1)))
+        on = _EQUAL(_ADD(rows, scalar(k, INT64)), arange(n_cols, dtype=INT64).bare)
+        return converted(made(on, calls.BOOL, (n_rows, n_cols)), np.dtype(dtype or calls.F64))
     return wrapped(constant(np.eye(n_rows, n_cols, k=k, dtype=dtype)))
 
 

@@ -16,28 +16,28 @@ from tapegrad.registry.places import making
 @constant(laws=lambda draw: ({"shape": (draw.size("n"), 2)},))
 def zeros(xp: Any, /, shape: Any, *, dtype: Any = None, device: Any = None, backend: Any = None) -> Any:
     """An array of zeros."""
-    xp = making(xp, device, backend)
+    xp = making(xp, device, backend, shape)
     return xp.zeros(shape, dtype=as_dtype(dtype or float32))
 
 
 @constant(laws=lambda draw: ({"shape": (draw.size("n"), 2)},))
 def ones(xp: Any, /, shape: Any, *, dtype: Any = None, device: Any = None, backend: Any = None) -> Any:
     """An array of ones."""
-    xp = making(xp, device, backend)
+    xp = making(xp, device, backend, shape)
     return xp.ones(shape, dtype=as_dtype(dtype or float32))
 
 
 @constant(laws=lambda draw: ({"shape": (draw.size("n"), 2)},))
 def empty(xp: Any, /, shape: Any, *, dtype: Any = None, device: Any = None, backend: Any = None) -> Any:
     """An array whose elements mean nothing."""
-    xp = making(xp, device, backend)
+    xp = making(xp, device, backend, shape)
     return xp.zeros(shape, dtype=as_dtype(dtype or float32))
 
 
 @constant(laws=lambda draw: ({"shape": (draw.size("n"), 2), "fill_value": 2.5},))
 def full(xp: Any, /, shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, backend: Any = None) -> Any:
     """An array of one value, whose type decides the dtype if none is given."""
-    xp = making(xp, device, backend)
+    xp = making(xp, device, backend, shape)
     return xp.full(shape, fill_value, dtype=as_dtype(dtype or type(fill_value)))
 
 
@@ -77,7 +77,7 @@ def arange(
     xp: Any, /, start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, backend: Any = None
 ) -> Any:
     """Numbers from `start` up to, but not including, `stop`; from 0 to `start` if no stop is given."""
-    xp = making(xp, device, backend)
+    xp = making(xp, device, backend, (start, stop, step))
     if stop is None:
         start, stop = 0, start
     if dtype is None:
@@ -90,7 +90,7 @@ def linspace(
     xp: Any, /, start: Any, stop: Any, num: int, *, dtype: Any = None, device: Any = None, backend: Any = None, endpoint: bool = True
 ) -> Any:
     """`num` evenly spaced numbers from `start` to `stop`, which is left out if not `endpoint`."""
-    xp = making(xp, device, backend)
+    xp = making(xp, device, backend, num)
     return xp.linspace(start, stop, num, dtype=as_dtype(dtype or float32), endpoint=endpoint)
 
 
@@ -99,5 +99,5 @@ def eye(
     xp: Any, /, n_rows: int, n_cols: int | None = None, *, k: int = 0, dtype: Any = None, device: Any = None, backend: Any = None
 ) -> Any:
     """A matrix with ones on diagonal `k` and zeros elsewhere."""
-    xp = making(xp, device, backend)
+    xp = making(xp, device, backend, (n_rows, n_cols))
     return xp.eye(n_rows, n_cols, k=k, dtype=as_dtype(dtype or float32))

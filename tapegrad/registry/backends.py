@@ -143,7 +143,7 @@ def _translate_errors() -> None:
     """Which of tapegrad's errors stands for each of TensorFlow's."""
     import tensorflow as tf
 
-    from tapegrad.errors import BoundsError, DTypeError, EscapedError, MatrixError, ShapeError
+    from tapegrad.errors import BoundsError, DeviceError, DTypeError, EscapedError, MatrixError, ShapeError
 
     def shape_or_bounds(error: Exception) -> type[Exception]:
         text = str(error)
@@ -156,9 +156,14 @@ def _translate_errors() -> None:
 
     ERRORS[tf.errors.InvalidArgumentError] = shape_or_bounds
     ERRORS[tf.errors.OutOfRangeError] = always(BoundsError)
-    ERRORS[tf.errors.InaccessibleTensorError] = lambda error: lambda text: EscapedError(
-        f"{text.partition(':')[0]}: a tensor that was made while a function was traced is used outside of it, where it has no "
-        "value; let the function return it, or assign it to a Variable"
-    )
+    def of_type(error: Exception) -> Callable[[str], Exception]:
+        if "is out of scope" in str(error):
+            return lambda text: EscapedError(
+                f"{text.partition(':')[0]}: a tensor that was made while a function was traced is used outside of it, where it "
+                "has no value; let the function return it, or assign it to a Variable"
+            )
+        return DeviceError if isinstance(error, DeviceError) else DTypeError
+
+    ERRORS[TypeError] = of_type
     for kind in (tf.errors.UnimplementedError, tf.errors.NotFoundError):
         ERRORS[kind] = always(DTypeError)

@@ -11,7 +11,7 @@ from tapegrad.errors import ArgumentError, DeviceError
 from tapegrad.info import CPU, DEFAULT
 from tapegrad.kernels.batched import Batched
 from tapegrad.registry import backends
-from tapegrad.registry.space import HERE, NUMPY, Space, default_space
+from tapegrad.registry.space import HERE, NUMPY, SPACES, Space, default_space
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,9 +132,12 @@ class _Making:
         return call
 
 
-def making(xp: Any, device: Any, backend: str | None = None) -> Any:
-    """The kernels that make an array: those of a device or a name, if one is given."""
+def making(xp: Any, device: Any, backend: str | None = None, sizes: Any = ()) -> Any:
+    """The kernels that make an array: those of a device or a name, if one is given; else those that know its sizes."""
     if device is None and backend is None:
+        for n in sizes if isinstance(sizes, tuple | list) else (sizes,):
+            if type(n) is not int and SPACES.get(type(n), NUMPY) is not NUMPY:
+                return SPACES[type(n)]
         return xp
     where = place(device, backend)
     return where.space if where.device is None else _Making(where)

@@ -109,7 +109,7 @@ FINDERS: list[Callable[[type], Space | None]] = []
 #: What a kernel set puts around an array of another library before it computes, by its type.
 ADOPTERS: dict[type, Callable[[Any], Any]] = {}
 #: What tells the error of tapegrad that stands for one of a kernel set, by its type.
-ERRORS: dict[type, Callable[[Exception], type[Exception]]] = {}
+ERRORS: dict[type, Callable[[Exception], Callable[[str], Exception]]] = {}
 #: The space that makes new arrays, once it has been asked for: `tapegrad.registry.backends`.
 DEFAULT: list[Space] = []
 
