@@ -211,7 +211,8 @@ def svd(xp: Any, x: Any, /, *, full_matrices: bool = True) -> Any:
     taken as 0, and so is that of a singular value of 0, where it has a kink.  So U diag(S) V^H, which is x, has the derivative 1 only
     between what has full rank: between two null vectors the cotangents of U and V are 0, and tell nothing.
 
-    Vectors are known up to a sign or phase that U and V share, and those of the value 0 up to a rotation: what is differentiated must not depend on it.
+    Vectors are known up to a sign or phase that U and V share, and those of the value 0 up to a rotation: what is differentiated must
+    not depend on it.
     Formula: Townsend, "Differentiating the singular value decomposition" (2016), here for complex matrices, with the
     turn of U and V in equal shares.
     """
