@@ -12,7 +12,7 @@ from tapegrad.core.tensor import Tensor
 from tapegrad.errors import TapegradError
 from tapegrad.kernels.tensorflow_promotion import asarray
 from tapegrad.tf import errors, nest
-from tapegrad.tf.convert import convert
+from tapegrad.tf.function import result_of
 from tapegrad.tf.slices import IndexedSlices
 from tapegrad.tf.specs import TensorSpec
 from tapegrad.tf.style import S
@@ -31,16 +31,11 @@ def compiled(python_function: Any, signature: Any, words: dict[str, Any]) -> Fun
 
     def body(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = nest.map_structure(S.adopt, (args, kwargs))
-        return nest.map_structure(_result, python_function(*args, **kwargs))
+        return nest.map_structure(result_of, python_function(*args, **kwargs))
 
     body.__name__ = getattr(python_function, "__name__", "function")
     body.__qualname__ = getattr(python_function, "__qualname__", body.__name__)
     return function(body, jit_compile=bool(words["jit_compile"]), shapes=_shapes(signature))
-
-
-def _result(x: Any) -> Any:
-    """A result as a function gives it: numbers are tensors."""
-    return convert(x) if isinstance(x, int | float | complex) else x
 
 
 def _shapes(signature: Any) -> Any:

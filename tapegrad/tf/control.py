@@ -97,9 +97,8 @@ def while_loop(
     single = not isinstance(values, list | tuple)
     while (most is None or count < most) and (cond(values) if single else cond(*values)):
         found = body(values) if single else body(*values)
-        if not single:
-            found = list(found) if isinstance(found, list | tuple) and not hasattr(found, "_fields") else [found]
-            found = type(values)(found) if type(values) in (list, tuple) else found
+        if not single and (not isinstance(found, list | tuple) or hasattr(found, "_fields")):
+            found = [found]
         nest.assert_same_structure(values, found, check_types=False)
         values = nest.map_structure(_tensor, found)
         count += 1
@@ -188,6 +187,7 @@ def vectorized_map(fn: Any, elems: Any, fallback_to_while_loop: bool = True, war
     from tapegrad.errors import TapegradError
 
     vmap = getattr(tg, "vmap", None)
+    elems = _as_long(elems)
     rows, n = _rows(elems)
     if vmap is not None and n:
         leaves = [convert(x) for x in nest.flatten(elems)]
@@ -206,6 +206,16 @@ def vectorized_map(fn: Any, elems: Any, fallback_to_while_loop: bool = True, war
         else:
             return nest.pack_sequence_as(structure[0], [S.adopt(y) for y in ys])
     return _stacked([fn(row) for row in rows])
+
+
+def _as_long(elems: Any) -> Any:
+    """The elements, where one row alone stands for all rows of the others."""
+    leaves = [convert(x) for x in nest.flatten(elems)]
+    most = max((x.array.shape[0] for x in leaves if x.array.ndim), default=1)
+    if most == 1 or all(not x.array.ndim or x.array.shape[0] == most for x in leaves):
+        return elems
+    longer = [S.broadcast_to(x, (most, *x.array.shape[1:])) if x.array.ndim and x.array.shape[0] == 1 else x for x in leaves]
+    return nest.pack_sequence_as(elems, longer)
 
 
 @export("scan")
@@ -287,16 +297,22 @@ def _typed(found: Any, Tout: Any) -> Any:
         if not Tout:
             return []
         values = found if isinstance(found, list | tuple) else [found]
-        return [convert(v, numpy_dtype(getattr(d, "dtype", d)), prefer=True) for v, d in zip(values, Tout, strict=True)]
-    if found is None:
-        return convert(0)
-    return convert(found, numpy_dtype(getattr(Tout, "dtype", Tout)), prefer=not isinstance(found, core.Tensor))
+        return [_of_dtype(v, d) for v, d in zip(values, Tout, strict=True)]
+    return convert(0) if found is None else _of_dtype(found, Tout)
+
+
+def _of_dtype(x: Any, dtype: Any) -> Tensor:
+    try:
+        return convert(x, numpy_dtype(getattr(dtype, "dtype", dtype)), prefer=True)
+    except ValueError as error:
+        raise invalid("EagerPyFunc", f"ValueError: {error}") from None
 
 
 @export("numpy_function")
 def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful: bool = True, name: str | None = None) -> Any:
-    """What a Python function of NumPy's arrays gives, as tensors of these dtypes; it has no derivative."""
-    return _typed(func(*[convert(x).numpy() for x in inp]), Tout)
+    """What a Python function of NumPy's arrays gives, as tensors; it has no derivative.  `Tout` is for graphs alone."""
+    found = [None if x is None else convert(x) for x in nest.flatten(func(*[np.array(convert(x).numpy()) for x in inp]))]
+    return found[0] if len(found) == 1 else found
 
 
 @export("no_op")

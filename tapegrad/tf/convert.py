@@ -14,7 +14,7 @@ from tapegrad.registry.space import NUMPY, SCALARS, SPACES, default_space
 from tapegrad.tf.dtypes import as_dtype, numpy_dtype
 from tapegrad.tf.errors import UnimplementedError
 from tapegrad.tf.shapes import TensorShape, lengths
-from tapegrad.tf.style import S, core_dtype, scalar_of, short
+from tapegrad.tf.style import S, core_dtype, mismatch, scalar_of, short
 from tapegrad.tf.tensor import Tensor, made
 
 _KINDS = {bool: "b", int: "i", float: "f", complex: "c", str: "s", bytes: "s"}
@@ -137,7 +137,8 @@ def _sequence(value: Any, dtype: np.dtype[Any] | None, prefer: bool) -> tuple[An
     letters = {k if isinstance(k, str) else "?" for k in kinds}
     if "s" in letters:
         return _strings(value, letters, dtype), None
-    if "b" in letters and letters & {"i", "f", "c"} and dtype is None:
+    first = _first_leaf(value)
+    if isinstance(first, bool | np.bool_) and letters & {"i", "f", "c"} and dtype is None:
         raise ValueError("Can't convert Python sequence with mixed types to Tensor.")
     try:
         raw = np.array(value)
@@ -147,14 +148,14 @@ def _sequence(value: Any, dtype: np.dtype[Any] | None, prefer: bool) -> tuple[An
         raise ValueError(f"Can't convert Python sequence to Tensor: {value!r}")
     if dtype is not None:
         plain = "n" not in letters
-        if plain and not prefer and raw.size and _loses(raw.dtype, dtype):
+        if plain and raw.size and _loses(raw.dtype, dtype):
             raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {short(dtype)}")
         if raw.dtype.kind == "i" and dtype.kind in "iu" and raw.size and raw.dtype != dtype:
             info = np.iinfo(dtype)
             if raw.min() < info.min or raw.max() > info.max:
                 raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {short(dtype)}: it does not fit")
         return raw.astype(dtype, copy=False), None
-    return _by_default(raw, letters), None
+    return _by_default(raw, first), None
 
 
 def _loses(found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
@@ -163,19 +164,27 @@ def _loses(found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
     return order[found.kind] > order[wanted.kind] or (wanted.kind == "b") != (found.kind == "b") or wanted.kind == "O"
 
 
-def _by_default(raw: Any, letters: set[str]) -> Any:
-    """Numbers of Python in the dtypes that TensorFlow gives them."""
-    if not letters:
+def _by_default(raw: Any, first: Any) -> Any:
+    """A list of numbers in the dtype that TensorFlow gives it: NumPy's scalars are numbers of Python to it, but a first one
+    that is floating says how wide the others are."""
+    if first is None:
         return raw.astype(np.float32)  # an empty list
-    if "n" in letters and not letters & {"i", "f", "c", "b"}:
-        return raw
     kind = raw.dtype.kind
-    if kind in "iu" and "n" not in letters:
+    if kind in "iu":
         narrow = not raw.size or (raw.min() >= -(2**31) and raw.max() < 2**31)
         return raw.astype(np.int32 if narrow else np.int64)
-    if kind == "f" and "n" not in letters:
-        return raw.astype(np.float32)
-    return raw
+    if kind == "f":
+        return raw.astype(first.dtype if isinstance(first, np.floating) else np.float32, copy=False)
+    return raw.astype(np.complex128, copy=False) if kind == "c" else raw
+
+
+def _first_leaf(value: Any) -> Any:
+    """The first number in nested sequences and arrays; None in an empty one."""
+    while isinstance(value, list | tuple | range | np.ndarray):
+        if not len(value) if not isinstance(value, np.ndarray) else not value.size:
+            return None
+        value = value[0] if not isinstance(value, np.ndarray) else value.flat[0]
+    return value
 
 
 def _look(value: Any, found: set[Any]) -> None:
@@ -226,7 +235,13 @@ def _first_dtype(value: Any) -> np.dtype[Any] | None:
 def _packed(value: Any, dtype: Any) -> Tensor:
     """Nested sequences with tensors in them as one tensor, which is recorded where they are."""
     if isinstance(value, list | tuple):
-        return S.stack([_packed(v, dtype) for v in value])
+        parts = [_packed(v, dtype) for v in value]
+        for k, x in enumerate(parts):
+            if x.array.dtype != parts[0].array.dtype:
+                raise mismatch("Pack", k, parts[0].array.dtype, x.array.dtype)
+        return S.stack(parts)
+    if isinstance(value, core.Tensor):  # keeps its own dtype
+        dtype = None
     return made(*convert_raw(value, dtype, prefer=True))
 
 
@@ -254,7 +269,13 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Tensor:
     """A tensor of these values, in the shape that is given: one value fills it."""
-    found = convert(value, numpy_dtype(dtype))
+    wanted = numpy_dtype(dtype)
+    if wanted is not None and isinstance(value, core.Tensor) and value.array.dtype != wanted:
+        raise TypeError(
+            f"Expected tensor {value} with dtype {as_dtype(wanted)!r}, but got dtype {as_dtype(value.array.dtype)!r}; "
+            "write tf.cast(tensor, dtype)"
+        )
+    found = convert(value, wanted)
     if found.node is not None and found is not value:
         found = identity(found)
     if shape is None:

@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad.tf.convert import convert, fresh, host, tensors_of
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export, table
-from tapegrad.tf.operators import pair, power
+from tapegrad.tf.operators import pair, plus, power
 from tapegrad.tf.slices import IndexedSlices
 from tapegrad.tf.style import S, mismatch
 from tapegrad.tf.tensor import Tensor, made
@@ -94,7 +94,7 @@ table(
 math.abs abs | x, name=None | S.abs(x)
 math.acos acos | x, name=None | S.acos(x)
 math.acosh acosh | x, name=None | S.acosh(x)
-math.add add | x, y, name=None | S.add(x, y)
+math.add add | x, y, name=None | plus(x, y)
 math.angle | input, name=None | argument(C(input))
 math.asin asin | x, name=None | S.asin(x)
 math.asinh asinh | x, name=None | S.asinh(x)
@@ -192,6 +192,7 @@ bitwise.right_shift | x, y, name=None | S.bitwise_right_shift(x, y)
     made=made,
     no_nan=no_nan,
     pair=pair,
+    plus=plus,
     polynomial=polynomial,
     power=power,
     truncated=truncated,

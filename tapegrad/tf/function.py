@@ -11,7 +11,7 @@ from tapegrad.compiled.tracing import outside_of_traces
 from tapegrad.core import tensor as core
 from tapegrad.registry.space import NUMPY, default_space
 from tapegrad.tf import nest
-from tapegrad.tf.convert import convert
+from tapegrad.tf.convert import convert, identity
 from tapegrad.tf.export import export
 from tapegrad.tf.specs import TensorSpec
 from tapegrad.tf.tensor import Tensor
@@ -57,7 +57,8 @@ class Function:
         """Arguments as the signature wants them; raises TypeError where they do not fit."""
         assert self.input_signature is not None
         bound = inspect.signature(self.python_function).bind(*args, **kwargs)
-        bound.apply_defaults()
+        if len(bound.args) < len(self.input_signature):
+            bound.apply_defaults()
         given = bound.args
         if len(given) != len(self.input_signature):
             raise TypeError(
@@ -125,9 +126,16 @@ def _fits(spec: Any, x: Any) -> Any:
 
 def _tensors(found: Any) -> Any:
     """Results as a function gives them: numbers are tensors."""
-    if found is None or isinstance(found, core.Tensor):
+    if found is None or type(found) is Tensor:
         return found
-    return nest.map_structure(lambda v: convert(v) if isinstance(v, int | float | complex) else v, found)
+    return nest.map_structure(result_of, found)
+
+
+def result_of(x: Any) -> Any:
+    """A variable by its value at the end, a number as a tensor."""
+    if isinstance(x, core.Tensor) or hasattr(type(x), "__tapegrad_tensor__"):
+        return x if isinstance(x, Tensor) else identity(x)
+    return convert(x) if isinstance(x, int | float | complex) else x
 
 
 @export("function")
@@ -152,6 +160,8 @@ def function(
     }
 
     def decorate(f: Any) -> Function:
+        if not callable(f):
+            raise TypeError(f"{f!r} is not a callable object")
         return Function(f, input_signature, words)
 
     return decorate if func is None else decorate(func)

@@ -113,7 +113,7 @@ def _plain_gradient(grad_fn: Any, leaves: Any, places: Any, name: str, count: in
     import inspect
 
     def gradients(found: Any) -> list[Any]:
-        flat = [found] if not isinstance(found, list | tuple) else nest.flatten(list(found))
+        flat = nest.flatten(found)
         if len(flat) != count:
             raise ValueError(
                 f"custom_gradient function {name}: expected to return {count} gradients, but returned {len(flat)} instead."

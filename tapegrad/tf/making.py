@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.core import tensor as core
 from tapegrad.tf.convert import convert, fresh, host, tensors_of
 from tapegrad.tf.dtypes import as_dtype, float32, numpy_dtype
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
-from tapegrad.tf.operators import pair, shape_text
+from tapegrad.tf.operators import shape_text
 from tapegrad.tf.shapes import lengths
 from tapegrad.tf.style import S
 from tapegrad.tf.tensor import Tensor, made
@@ -59,8 +60,9 @@ def ones_like(input: Any, dtype: Any = None, name: str | None = None, layout: An
 def fill(dims: Any, value: Any, name: str | None = None, layout: Any = None) -> Tensor:
     """One value in a shape."""
     x = convert(value)
-    if x.array.shape:
-        raise invalid("Fill", f"value must be a scalar. Got shape {shape_text(x.array)}")
+    if x.array.size != 1:
+        raise invalid("Fill", f"value must represent a scalar, got shape {shape_text(x.array)}")
+    x = S.reshape(x, ()) if x.array.shape else x
     return S.broadcast_to(x, lengths(dims))
 
 
@@ -81,6 +83,9 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name
     if wanted is None:
         order = [np.dtype(d) for d in (np.int32, np.int64, np.float32, np.float64)]
         wanted = max((p.dtype for p in parts), key=lambda d: order.index(d) if d in order else -1)
+    for what, p in zip(("start", "limit", "delta"), parts, strict=True):
+        if p.shape:
+            raise invalid("Range", f"{what} must be a scalar, not shape {shape_text(p)}")
     if not parts[2]:
         raise invalid("Range", "Requires delta != 0: 0")
     first, last, step = (p.item() for p in parts)
@@ -92,7 +97,10 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name
 @export("linspace", "lin_space")
 def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int = 0) -> Tensor:
     """`num` evenly spaced numbers from `start` to `stop`, both included."""
-    a, b = pair(start, stop)
+    a = convert(start)
+    b = convert(stop, None if isinstance(stop, core.Tensor) else a.array.dtype, prefer=True)
+    if a.array.dtype != b.array.dtype:
+        raise ValueError(f"tf.linspace: start and stop must have the same dtype, got {a.dtype.name} and {b.dtype.name}")
     if a.array.dtype.kind in "iu":
         a, b = (fresh(np.asarray(v.array, np.float64)[()]) for v in (a, b))
     n = int(num)

@@ -25,6 +25,8 @@ class Module:
                 f"{name!r} is not a valid module name. Module names must be valid Python identifiers (e.g. a valid class name)."
             )
         self._name = name
+        with name_scope(name) as scope:
+            self._scope = scope
 
     @property
     def name(self) -> str:
@@ -34,7 +36,7 @@ class Module:
     @property
     def name_scope(self) -> name_scope:
         """A context in which variables are named after the module."""
-        return name_scope(self.name)
+        return name_scope(self.__dict__.get("_scope") or self.name)
 
     @property
     def variables(self) -> tuple[Any, ...]:

@@ -8,13 +8,26 @@ import numpy as np
 
 from tapegrad.compiled.tracing import has_values, open_integer
 from tapegrad.core import tensor as core
-from tapegrad.tf.convert import convert, convert_raw
+from tapegrad.tf.convert import convert, convert_raw, fresh
 from tapegrad.tf.errors import InvalidArgumentError, invalid
 from tapegrad.tf.style import S, mismatch, title
 from tapegrad.tf.tensor import Tensor, give, made
 
+
+def plus(x: Any, y: Any) -> Tensor:
+    """The sum; strings are joined."""
+    try:
+        return S.add(x, y)
+    except InvalidArgumentError:
+        a, b = (convert(v) for v in (x, y))
+        if a.array.dtype.kind == b.array.dtype.kind == "O":
+            joined = np.add(np.atleast_1d(a.array), b.array)
+            return made(joined.reshape(np.broadcast_shapes(a.array.shape, b.array.shape)))
+        raise
+
+
 _BINARY = {
-    "add": S.add,
+    "add": plus,
     "sub": S.subtract,
     "mul": S.multiply,
     "truediv": S.divide,
@@ -48,7 +61,13 @@ def _equality(op: Any, otherwise: bool) -> Any:
     def compare(self: Any, other: Any) -> Any:
         if other is None:
             return otherwise
-        return op(self, other)
+        try:
+            return op(self, other)
+        except InvalidArgumentError:
+            a, b = pair(self, other)
+            if a.array.dtype == b.array.dtype:  # it is the shapes: TensorFlow says of these that they are not equal
+                return fresh(np.bool_(otherwise))
+            raise
 
     return compare
 
@@ -132,8 +151,6 @@ def _mask(key: Any) -> Any:
 def plain(key: Any) -> Any:
     """An index of plain integers and slices."""
     if type(key) is tuple or type(key) is list:
-        if type(key) is list and not any(isinstance(k, slice) or k is None or k is Ellipsis for k in key):
-            raise TypeError(_INDICES.format(key))
         return tuple([_one(k) for k in key])
     return _one(key)
 
@@ -213,7 +230,7 @@ def install(cls: type) -> None:
 
 install(Tensor)
 
-__all__ = ["getitem", "install", "made", "matmul", "pair", "plain", "shape_text", "title"]
+__all__ = ["getitem", "install", "made", "matmul", "pair", "plain", "plus", "shape_text", "title"]
 
 
 def mismatch_in(name: str, xs: list[Tensor]) -> None:

@@ -63,7 +63,7 @@ class TensorShape(tuple[Any, ...]):
             made._unknown = True
             return made
         if isinstance(dims, (int, np.integer)):
-            raise TypeError(f"Dimension list must be iterable, got the integer {dims}; write [{dims}]")
+            dims = (dims,)
         if hasattr(dims, "as_list") or not isinstance(dims, Iterable):
             dims = dims.as_list()
         return tuple.__new__(cls, map(_length, dims))
@@ -168,6 +168,10 @@ class TensorShape(tuple[Any, ...]):
             return TensorShape(None)
         return TensorShape([ds[0] if len(set(ds)) == 1 else None for ds in zip(*shapes, strict=True)])
 
+    def most_specific_compatible_shape(self, other: Any) -> TensorShape:
+        """The shape that has this one and another: unknown where they differ."""
+        return self.most_specific_common_supertype([other])
+
     def __add__(self, other: Any) -> TensorShape:
         return self.concatenate(other)
 
@@ -225,6 +229,11 @@ def lengths(shape: Any) -> tuple[int, ...]:
         if not shape.is_fully_defined():
             raise ValueError(f"Cannot convert a partially known TensorShape {shape} to a Tensor.")
         return tuple(shape)
+    if shape is None or (isinstance(shape, list | tuple) and None in shape):
+        raise ValueError(
+            "Attempt to convert a value (None) with an unsupported type (<class 'NoneType'>) to a Tensor: "
+            f"a shape has a number for each axis, got {shape!r}"
+        )
     if isinstance(shape, (int, np.integer)):
         return (int(shape),)
     if hasattr(shape, "numpy"):

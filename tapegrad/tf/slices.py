@@ -46,9 +46,9 @@ class IndexedSlices:
 
     @property
     def shape(self) -> TensorShape:
-        """The shape of the whole; its first length is unknown where no `dense_shape` was given."""
+        """The shape of the whole; it is unknown where no `dense_shape` was given."""
         if self._dense_shape is None:
-            return TensorShape([None, *self._values.shape[1:]])
+            return TensorShape(None)
         return TensorShape(self._dense_shape.numpy())
 
     @property

@@ -48,7 +48,8 @@ KINDS = {
         ],
         _REAL,
     ),
-    **dict.fromkeys(["add", "subtract", "multiply", "divide", "negative", "square", "pow", "abs", "sign"], _NUMBERS),
+    **dict.fromkeys(["add", "subtract", "divide", "negative", "square", "pow", "abs", "sign"], _NUMBERS),
+    "multiply": "b" + _NUMBERS,
     **dict.fromkeys(["floor_divide", "remainder", "maximum", "minimum", "relu", "relu6"], "iufV"),
     **dict.fromkeys(["less", "less_equal", "greater", "greater_equal"], "iufV"),
     **dict.fromkeys(["logical_and", "logical_or", "logical_xor", "logical_not"], "b"),
@@ -76,13 +77,13 @@ def meet(op: Op, raws: Sequence[Any], nodes: Sequence[Node | None]) -> tuple[tup
     for k in range(start, len(raws)):
         r = raws[k]
         if type(r) in SCALARS:
-            found[k] = scalar_of(r, common)
+            found[k] = _adapted(op, r, k, common)
         elif r is not None and r.dtype != common:
-            raise mismatch(title(op), k, common, r.dtype)
+            raise _differ(op, k, common, r.dtype)
     kinds = KINDS.get(op.name)
     if kinds is not None and common.kind not in kinds:
         if op.name == "divide":
-            return _true_division(found), tuple(nodes)
+            raise TypeError(f"Invalid dtype {as_dtype(common)!r} in __truediv__. Expected numbers; write tf.cast(x, tf.float32)")
         raise not_allowed(title(op), common)
     if common.kind in "iu":
         if op.name == "divide":
@@ -90,6 +91,26 @@ def meet(op: Op, raws: Sequence[Any], nodes: Sequence[Node | None]) -> tuple[tup
         if op.name in ("floor_divide", "remainder") and has_values(found[1]) and not np.all(np.asarray(found[1])):
             raise invalid(None, f"Integer division by zero [Op:{title(op)}]")
     return tuple(found), tuple(nodes)
+
+
+def _adapted(op: Op, x: Any, place: int, dtype: np.dtype[Any]) -> Any:
+    """A Python scalar beside a tensor; where it does not fit, the error is the one that this op has in TensorFlow."""
+    try:
+        return scalar_of(x, dtype)
+    except TypeError:
+        if place and op.name in _LATE:
+            raise _differ(op, place, dtype, core_dtype(x)) from None
+        raise
+
+
+def _differ(op: Op, place: int, wanted: Any, got: Any) -> Exception:
+    if op.name == "divide":
+        return TypeError(f"`x` and `y` must have the same dtype, got {as_dtype(wanted)!r} != {as_dtype(got)!r}.")
+    return mismatch(title(op), place, wanted, got)
+
+
+#: Ops that look at what stands on their right when it is a tensor already.
+_LATE = frozenset(("add", "divide", "matmul"))
 
 
 def _true_division(raws: list[Any]) -> tuple[Any, ...]:
@@ -104,6 +125,8 @@ def core_dtype(x: Any) -> np.dtype[Any]:
     if kind is bool:
         return np.dtype(np.bool_)
     if kind is int:
+        if not -(2**63) <= x < 2**63:
+            raise ValueError(f"Can't convert Python sequence with out-of-range integer to Tensor: {x}")
         return np.dtype(np.int32 if -(2**31) <= x < 2**31 else np.int64)
     return np.dtype(np.float32 if kind is float else np.complex128)
 
@@ -155,7 +178,12 @@ def unpack(op: Op, name: str, value: Any, others: Sequence[Any]) -> tuple[Any, N
                 break
     if dtype is not None and type(value) in SCALARS and op.weak and type(value) is not bool:
         return value, None
-    return convert_raw(value, dtype, prefer=True)
+    try:
+        return convert_raw(value, dtype, prefer=True)
+    except TypeError:
+        if dtype is None or op.name not in _LATE or value is others[0]:
+            raise
+        raise _differ(op, 1, dtype, convert_raw(value)[0].dtype) from None
 
 
 def failed(op: Op, error: Exception, raws: Sequence[Any]) -> Exception:

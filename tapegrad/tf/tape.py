@@ -225,8 +225,8 @@ def _seed(y: Any, g: Any) -> Any:
             None, f"output_gradients: expected a {short(y.array.dtype)} tensor, but it is a {short(t.array.dtype)} tensor"
         )
     if t.array.shape != y.array.shape:
-        raise ValueError(
-            f"output_gradients: expected the target's shape {tuple(y.array.shape)}, got shape {tuple(t.array.shape)}"
+        raise invalid(
+            None, f"output_gradients: expected the target's shape {tuple(y.array.shape)}, got shape {tuple(t.array.shape)}"
         )
     return t
 
@@ -237,6 +237,11 @@ class ForwardAccumulator:
     def __init__(self, primals: Any, tangents: Any) -> None:
         nest.assert_same_structure(primals, tangents)
         xs = [core.standing_for(x) for x in nest.flatten(primals)]
+        if len({id(x) for x in xs}) < len(xs):
+            raise ValueError(
+                "A tensor was specified as a primal multiple times. This may indicate an error. If it was intended, please sum the "
+                "corresponding tangents."
+            )
         ts = [
             convert(t, x.array.dtype, prefer=not isinstance(t, core.Tensor))
             for x, t in zip(xs, nest.flatten(tangents), strict=True)

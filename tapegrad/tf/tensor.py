@@ -128,7 +128,7 @@ class Tensor(core.Tensor):
         return format(values(self), spec) if has_values(self.array) else str(self)
 
     def __str__(self) -> str:
-        return f"tf.Tensor({_text(values(self)) if has_values(self.array) else '?'}, shape={self.shape}, dtype={self.dtype.name})"
+        return f"tf.Tensor({_lines(str(values(self))) if has_values(self.array) else '?'}, shape={self.shape}, dtype={self.dtype.name})"
 
     def __repr__(self) -> str:
         return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={shown(self)}>"
@@ -221,11 +221,12 @@ def shown(x: core.Tensor) -> str:
     if not has_values(x.read()[0]):
         return "<not known: tf.function is being traced>"
     found = values(x)
-    return repr(found) if isinstance(found, np.ndarray) or not isinstance(found, np.generic) else _text(found)
+    return _lines(repr(found.item() if isinstance(found, np.generic) else found))
 
 
-def _text(found: Any) -> str:
-    return str(found)
+def _lines(text: str) -> str:
+    """A text of several lines, begun on a line of its own."""
+    return f"\n{text}" if "\n" in text else text
 
 
 _NO_TRUTH = (

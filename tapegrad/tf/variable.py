@@ -44,7 +44,7 @@ class VariableAggregation(Enum):
 class Variable(CoreVariable):
     """A tensor whose value can be replaced by `assign`; tapes watch it by themselves if it is `trainable`."""
 
-    __slots__ = ("_aggregation", "_constraint", "_label", "_spec", "_synchronization")
+    __slots__ = ("__dict__", "_aggregation", "_constraint", "_label", "_spec", "_synchronization")  # users hang their own on it
 
     __array_priority__ = 100
 
@@ -227,12 +227,26 @@ class Variable(CoreVariable):
     def _scatter(self, delta: Any, how: Any, use_locking: bool = False) -> Variable:
         if not isinstance(delta, IndexedSlices):
             raise TypeError(f"sparse_delta is not IndexedSlices: {delta}")
-        return self._rewritten(how, host(delta.indices), delta.values)
+        index = host(delta.indices)
+        self._inside(index, self.array.shape[:1], "ResourceScatter")
+        return self._rewritten(how, index, delta.values, "ResourceScatter")
 
-    def _rewritten(self, how: Any, index: Any, value: Any) -> Variable:
+    def _inside(self, index: Any, lengths: tuple[int, ...], op: str) -> None:
+        """Raise where an index (of the last axis, if there are several lengths) points outside: a negative one does too."""
+        outside = (index < 0) | (index >= np.asarray(lengths))
+        if np.any(outside):
+            place = np.argwhere(outside)[0].tolist()
+            found = f"indices{place} = {index[tuple(place)]} is not in [0, {max(lengths, default=0)})"
+            raise invalid(op, f"{found}: {self.name} is {self.shape}")
+
+    def _rewritten(self, how: Any, index: Any, value: Any, op: str) -> Variable:
         """Write values into a copy on the host, and take that as the value."""
         raw = np.array(self.array)
-        how(raw, index, host(convert(value, raw.dtype)))
+        new = host(convert(value, raw.dtype))
+        try:
+            how(raw, index, new)
+        except (ValueError, IndexError) as error:
+            raise invalid(op, f"cannot write values of shape {list(new.shape)} into {self.name} of {self.shape}: {error}") from None
         self.array = moved(raw if raw.shape else raw[()], backend_of(self.array))
         return self
 
@@ -267,7 +281,16 @@ class Variable(CoreVariable):
     batch_scatter_update = Absent()
 
     def _scatter_nd(self, indices: Any, updates: Any, how: Any) -> Variable:
-        return self._rewritten(how, tuple(np.moveaxis(host(indices), -1, 0)), updates)
+        index, new = host(indices), host(convert(updates, self.array.dtype))
+        k = index.shape[-1]
+        if k > self.array.ndim or new.shape != (*index.shape[:-1], *self.array.shape[k:]):
+            raise invalid(
+                "ResourceScatterNd",
+                f"expected updates.shape == indices.shape[:-1] + variable.shape[indices.shape[-1]:], got updates {list(new.shape)}, "
+                f"indices {list(index.shape)} and {self.name} {self.shape}",
+            )
+        self._inside(index, self.array.shape[:k], "ResourceScatterNd")
+        return self._rewritten(how, tuple(np.moveaxis(index, -1, 0)), updates, "ResourceScatterNd")
 
     def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
         """Replace elements or slices at index tuples."""
@@ -342,7 +365,26 @@ def _restored(raw: Any, trainable: bool, name: str, spec: Any) -> Variable:
     return found
 
 
+def _refused(words: str) -> Any:
+    def refused(self: Variable, other: Any) -> NoReturn:
+        raise RuntimeError(f"`variable {words.partition('|')[0]}= value` with `tf.Variable`s is not supported. {words.partition('|')[2]}")
+
+    return refused
+
+
 install(Variable)
+for _name, _sign, _instead in (
+    ("iadd", "+", "variable.assign_add(value)"),
+    ("isub", "-", "variable.assign_sub(value)"),
+    ("imul", "*", "variable.assign(variable * value)"),
+    ("itruediv", "/", "variable.assign(variable / value)"),
+    ("ipow", "**", "variable.assign(variable ** value)"),
+):
+    setattr(
+        Variable,
+        f"__{_name}__",
+        _refused(f"{_sign}|Use `{_instead}` to change the variable, or `out = variable {_sign} value` for a new tensor."),
+    )
 _getitem = Variable.__getitem__
 
 
@@ -367,7 +409,7 @@ class Part(Tensor):
         return self._write(np.subtract.at, value, read_value)
 
     def _write(self, how: Any, value: Any, read_value: bool) -> Any:
-        variable = self._variable._rewritten(how, self._key, value)
+        variable = self._variable._rewritten(how, self._key, value, "ResourceStridedSliceAssign")
         return variable if read_value else None
 
 

@@ -89,10 +89,9 @@ def test_an_operator_in_place_makes_a_new_tensor():
     x = y = tf.constant([1.0])
     x += 1.0
     assert y.numpy() == [1.0]
-    v = w = tf.Variable(1.0)
-    v += 1.0
-    assert isinstance(v, tf.Tensor)
-    assert w.numpy() == 1.0
+    v = tf.Variable(1.0)
+    with pytest.raises(RuntimeError, match=r"`variable\.assign_add"):
+        v += 1.0
 
 
 def test_tensors_are_pickled_and_copied():
@@ -108,7 +107,8 @@ def test_indices_are_those_that_tensorflow_takes():
     x = tf.reshape(tf.range(6), [2, 3])
     assert x[tf.constant(1), ..., tf.newaxis].shape == (3, 1)
     assert x[x > 2].numpy().tolist() == [3, 4, 5]
-    for key in ([0, 1], 1.5, np.array([0, 1]), True):
+    assert x[[0, 1]].numpy() == 1  # a list is a tuple here
+    for key in (1.5, np.array([0, 1]), True):
         with pytest.raises(TypeError, match="Only integers, slices"):
             x[key]
 
