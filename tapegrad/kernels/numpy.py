@@ -6,7 +6,6 @@ layout; results never share memory with what a caller may write to, except as vi
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -85,6 +84,15 @@ from numpy import (  # noqa: F401  re-exported: these are kernels
 from numpy import pow as pow  # noqa: PLC0414
 from numpy import round as round  # noqa: PLC0414
 
+from tapegrad.kernels import numpy_heap as _heap  # noqa: F401  for what it does
+from tapegrad.kernels.numpy_activation import (  # noqa: F401  kernels too
+    relu,
+    relu_grad,
+    sigmoid,
+    sigmoid_grad,
+    step,
+    tanh_grad,
+)
 from tapegrad.kernels.numpy_conv import conv, conv_input_grad, conv_kernel_grad, fold, unfold  # noqa: F401
 from tapegrad.kernels.numpy_fft import (  # noqa: F401  kernels too
     dft,
@@ -142,6 +150,23 @@ from tapegrad.kernels.numpy_scatter import (  # noqa: F401  kernels too
     rows_add,
     take_add,
 )
+from tapegrad.kernels.numpy_shape import (  # noqa: F401  kernels too
+    broadcast_to,
+    concat,
+    diagonal,
+    expand_dims,
+    flip,
+    getitem,
+    ones_beside,
+    permute_dims,
+    put_diagonal,
+    reshape,
+    squeeze,
+    stack,
+    take,
+    take_along_axis,
+    zeros_beside,
+)
 from tapegrad.kernels.numpy_special import (  # noqa: F401  kernels too
     bessel_i,
     beta,
@@ -192,10 +217,6 @@ from tapegrad.kernels.numpy_sums import (  # noqa: F401  kernels too
 
 _HALVES = frozenset(["float16", "bfloat16"])
 
-# glibc hands arrays above 128 KB back to the system as they are freed, and the next ones get new pages, zeroed one by one;
-# until a larger block has been freed once: then it keeps what is smaller (mallopt(3), M_MMAP_THRESHOLD).  So one of the
-# largest size that counts, 32 MB, never touched, is freed here.  Measured: batch norm on 256x512 takes 0.8 ms, else 3.0.
-np.empty((32 << 20) - (1 << 13), np.uint8)
 _np: Any = np  # whose type hints know `keepdims` as True and as False, but not as a bool
 
 
@@ -313,154 +334,6 @@ def norm2(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
         m = np.where((m == 0) | ~np.isfinite(m), np.ones((), m.dtype), m)
         y = np.where(bad, m * np.sqrt(sum((size / m) ** 2, axis=axis, keepdims=True)), y)
     return y if keepdims else y.reshape(np.add.reduce(size, axis=axis).shape)[()]
-
-
-_ROW_OF_ZEROS = {np.dtype(t): np.zeros(1024, t) for t in (np.float32, np.float64)}
-
-
-def relu(x: Any) -> Any:
-    """The larger of `x` and 0.
-
-    NumPy's maximum of two rows is three times as fast as that of a row and a scalar (measured: 9.7 us and 25 for 65,536
-    elements), so large arrays are compared with rows of zeros.
-    """
-    if type(x) is np.ndarray and x.size >= 16384 and x.flags.c_contiguous and x.dtype in _ROW_OF_ZEROS:
-        for length in (1024, 256, 64):
-            if x.size % length == 0:
-                return np.maximum(x.reshape(-1, length), _ROW_OF_ZEROS[x.dtype][:length]).reshape(x.shape)
-    return np.maximum(x, 0)
-
-
-def step(x: Any) -> Any:
-    """1 where x > 0, else 0, in the dtype of x: a third of the time of `sign`."""
-    return np.greater(x, 0).astype(x.dtype)
-
-
-def sigmoid(x: Any) -> Any:
-    """1 / (1 + exp(-x)): exp of a large -x is infinite, and 1 / inf is the right 0."""
-    if x.dtype.kind in "biu":
-        x = x.astype(np.exp(x[:0] if x.ndim else x).dtype)  # minus an unsigned integer is none
-    with np.errstate(over="ignore"):
-        return 1 / (1 + np.exp(-x))
-
-
-def tanh_grad(g: Any, y: Any) -> Any:
-    """g (1 - y**2), in one buffer."""
-    if type(y) is not np.ndarray or not _alike(g, y):
-        return g * (1 - y * y)
-    c = y * y
-    np.subtract(1, c, out=c)
-    c *= g
-    return c
-
-
-def sigmoid_grad(g: Any, y: Any) -> Any:
-    """g y (1 - y), in one buffer."""
-    if type(y) is not np.ndarray or not _alike(g, y):
-        return g * (y * (1 - y))
-    c = 1 - y
-    c *= y
-    c *= g
-    return c
-
-
-def relu_grad(g: Any, y: Any) -> Any:
-    """g where y > 0, else 0."""
-    c = step(y) if hasattr(y, "dtype") else float(y > 0)
-    if type(c) is not np.ndarray or not _alike(g, c):
-        return g * c
-    c *= g
-    return c
-
-
-def _alike(g: Any, y: Any) -> bool:
-    return type(g) is np.ndarray and g.dtype is y.dtype and g.shape == y.shape
-
-
-# -- shape -------------------------------------------------------------------------------------------
-def reshape(x: Any, shape: Any, *, copy: bool | None = None) -> Any:
-    return x.reshape(shape) if copy is None else np.reshape(x, shape, copy=copy)  # the method takes a third of the time
-
-
-def broadcast_to(x: Any, shape: Any) -> Any:
-    """The array repeated: small ones as a copy (measured: 0.7 us; NumPy's view takes 6), others as a read-only view."""
-    if type(shape) is not tuple:
-        return np.broadcast_to(x, shape)
-    if math.prod(shape) <= 4096:
-        out = np.empty(shape, x.dtype)
-        out[...] = x
-        return out
-    if x.shape != ():
-        return np.broadcast_to(x, shape)
-    view = np.ndarray(shape, x.dtype, np.asarray(x), 0, (0,) * len(shape))
-    view.flags.writeable = False
-    return view
-
-
-def zeros_beside(x: Any, dtype: Any) -> Any:
-    """Zeros in the shape of `x`, where that is."""
-    return np.zeros(x.shape, dtype)
-
-
-def ones_beside(x: Any, dtype: Any) -> Any:
-    """Ones in the shape of `x`, where that is."""
-    if type(x) is not np.ndarray:
-        return dtype.type(1)
-    out = np.empty(x.shape, dtype)
-    out.fill(1)
-    return out
-
-
-def flip(x: Any, *, axis: Any = None) -> Any:
-    return np.flip(x, axis)
-
-
-def diagonal(x: Any, *, offset: int = 0) -> Any:
-    return np.diagonal(x, offset, -2, -1)
-
-
-def put_diagonal(x: Any, *, offset: int = 0, shape: tuple[int, int] | None = None) -> Any:
-    k = x.shape[-1]
-    rows = np.arange(k) + (-offset if offset < 0 else 0)
-    columns = np.arange(k) + (offset if offset > 0 else 0)
-    if shape is None:
-        shape = (k + (-offset if offset < 0 else offset),) * 2
-    out = np.zeros((*x.shape[:-1], *shape), x.dtype)
-    out[..., rows, columns] = x
-    return out
-
-
-def permute_dims(x: Any, axes: tuple[int, ...]) -> Any:
-    return x.transpose(axes)
-
-
-def expand_dims(x: Any, *, axis: Any = 0) -> Any:
-    return np.expand_dims(x, axis)
-
-
-def squeeze(x: Any, axis: Any) -> Any:
-    return np.squeeze(x, axis)
-
-
-def concat(arrays: Any, *, axis: int | None = 0) -> Any:
-    return np.concatenate(arrays, axis=axis)
-
-
-def stack(arrays: Any, *, axis: int = 0) -> Any:
-    return np.stack(arrays, axis=axis)
-
-
-# -- indexing ----------------------------------------------------------------------------------------
-def getitem(x: Any, index: Any) -> Any:
-    return x[index]
-
-
-def take(x: Any, indices: Any, *, axis: int | None = None) -> Any:
-    return np.take(x, indices, axis=axis)
-
-
-def take_along_axis(x: Any, indices: Any, *, axis: int = -1) -> Any:
-    return np.take_along_axis(x, indices, axis=axis)
 
 
 # -- sorting -----------------------------------------------------------------------------------------
