@@ -39,8 +39,11 @@ def compared(expected: str, found: str, tolerance: float) -> Outcome:
 
 
 def difference(expected: str, found: str) -> float:
-    """The largest difference of numbers in two lines, relative to the number or to 1e-3; inf if their words differ."""
-    if _NUMBER.sub("#", expected).split() != _NUMBER.sub("#", found).split():
+    """The largest difference of numbers in two lines, relative to the number or to 1e-3; inf if their words differ.
+
+    Spaces do not count: an array that is printed puts as many of them as its longest number needs.
+    """
+    if "".join(_NUMBER.sub("#", expected).split()) != "".join(_NUMBER.sub("#", found).split()):
         return math.inf
     largest = 0.0
     for x, y in zip(map(float, _NUMBER.findall(expected)), map(float, _NUMBER.findall(found)), strict=True):

@@ -18,6 +18,8 @@ from interop.compare import compared, difference
         ("loss inf", "loss inf", 0.0),
         ("w1 [1.0,  2.0]", "w1 [1.0, 2.0]", 0.0),
         ("x 1e-9", "x 2e-9", 1e-6),
+        ("[0.5 1.        ]", "[0.5 0.99999994]", 6e-8),
+        ("[1 2]", "[12]", math.inf),
         ("n=3", "n=4", 1 / 3),
         ("fc1.weight: 0.5", "fc1.weight: 0.5", 0.0),
         ("fc1.weight: 0.5", "fc2.weight: 0.5", math.inf),

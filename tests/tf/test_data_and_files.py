@@ -41,6 +41,11 @@ def test_batches_windows_and_specs():
     assert numbers(r.batch(2)) == [[0, 1], [2, 3], [4]]
     assert numbers(r.batch(2, drop_remainder=True)) == [[0, 1], [2, 3]]
     assert r.batch(2).element_spec == tf.TensorSpec([None], tf.int64)
+    calls = []
+    mapped = r.map(lambda x: calls.append(x) or tf.cast(x, tf.float32)).batch(2).prefetch(1)
+    assert not calls  # what is known of the elements is found out when somebody asks
+    assert mapped.element_spec == tf.TensorSpec([None], tf.float32)
+    assert mapped.batch(3, drop_remainder=True).element_spec == tf.TensorSpec([3, None], tf.float32)
     assert numbers(r.window(3, shift=1, drop_remainder=True).flat_map(lambda w: w.batch(3))) == [[0, 1, 2], [1, 2, 3], [2, 3, 4]]
     assert numbers(Dataset.range(1, 4).map(lambda n: tf.fill([n], n)).padded_batch(3)) == [[[1, 0, 0], [2, 2, 0], [3, 3, 3]]]
     assert len(r.repeat(3).skip(2)) == 13

@@ -49,7 +49,7 @@ class Dataset:
 
     def __init__(self, make: Callable[[], Iterator[Any]], element_spec: Any = None, cardinality: int = UNKNOWN) -> None:
         self._make_iterator = make
-        self._known_spec = element_spec
+        self._given = element_spec  # a function, where it is found out when somebody asks
         self._cardinality = cardinality
 
     # -- reading ---------------------------------------------------------------------------------------------
@@ -69,12 +69,19 @@ class Dataset:
     __nonzero__ = __bool__
 
     @property
+    def _known_spec(self) -> Any:
+        """What is known of the elements already; None if that takes a look at one."""
+        return None if callable(self._given) else self._given
+
+    @property
     def _spec(self) -> Any:
         """What is known of the elements; the first one is looked at where nobody has said it."""
-        if self._known_spec is None:
+        if callable(self._given):
+            self._given = self._given()
+        if self._given is None:
             first = next(self._make_iterator(), None)
-            self._known_spec = () if first is None else spec(first)
-        return self._known_spec
+            self._given = () if first is None else spec(first)
+        return self._given
 
     @property
     def element_spec(self) -> Any:
@@ -185,7 +192,7 @@ class Dataset:
     def filter(self, predicate: Any, name: str | None = None) -> Dataset:
         """The elements for which the predicate is true."""
         make = self._make_iterator
-        return Dataset(lambda: (e for e in make() if bool(applied(predicate, e))), self._known_spec)
+        return Dataset(lambda: (e for e in make() if bool(applied(predicate, e))), self._given)
 
     def enumerate(self, start: int = 0, name: str | None = None) -> Dataset:
         """Pairs of a number and an element."""
@@ -208,7 +215,7 @@ class Dataset:
     def take_while(self, predicate: Any, name: str | None = None) -> Dataset:
         """The elements up to the first for which the predicate is false."""
         make = self._make_iterator
-        return Dataset(lambda: itertools.takewhile(lambda e: bool(applied(predicate, e)), make()), self._known_spec)
+        return Dataset(lambda: itertools.takewhile(lambda e: bool(applied(predicate, e)), make()), self._given)
 
     def unique(self, name: str | None = None) -> Dataset:
         """Each element once."""
@@ -222,7 +229,7 @@ class Dataset:
                     seen.add(key)
                     yield e
 
-        return Dataset(run, self._known_spec)
+        return Dataset(run, self._given)
 
     def apply(self, transformation_func: Any) -> Any:
         """What a function makes of the dataset."""
@@ -233,17 +240,17 @@ class Dataset:
         """The first elements; all of them if `count` is -1."""
         make, n = self._make_iterator, int(count)
         if n < 0:
-            return Dataset(make, self._known_spec, self._cardinality)
+            return Dataset(make, self._given, self._cardinality)
         size = n if self._cardinality == INFINITE else min(n, self._cardinality) if self._cardinality >= 0 else UNKNOWN
-        return Dataset(lambda: itertools.islice(make(), n), self._known_spec, size)
+        return Dataset(lambda: itertools.islice(make(), n), self._given, size)
 
     def skip(self, count: Any, name: str | None = None) -> Dataset:
         """All but the first elements."""
         make, n = self._make_iterator, int(count)
         if n < 0:
-            return Dataset(lambda: iter(()), self._known_spec, 0)
+            return Dataset(lambda: iter(()), self._given, 0)
         size = max(self._cardinality - n, 0) if self._cardinality >= 0 else self._cardinality
-        return Dataset(lambda: itertools.islice(make(), n, None), self._known_spec, size)
+        return Dataset(lambda: itertools.islice(make(), n, None), self._given, size)
 
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
         """The dataset several times, or without end."""
@@ -260,7 +267,7 @@ class Dataset:
 
         size = self._cardinality
         size = (0 if size == 0 else INFINITE) if n < 0 else size * n if size >= 0 else 0 if n == 0 else size
-        return Dataset(run, self._known_spec, size)
+        return Dataset(run, self._given, size)
 
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
         """Every `num_shards`-th element, from `index` on."""
@@ -268,7 +275,7 @@ class Dataset:
         if not 0 <= k < n:
             raise InvalidArgumentError(None, None, f"index must be in [0, {n}), got {k}")
         size = max((self._cardinality - k + n - 1) // n, 0) if self._cardinality >= 0 else self._cardinality
-        return Dataset(lambda: itertools.islice(make(), k, None, n), self._known_spec, size)
+        return Dataset(lambda: itertools.islice(make(), k, None, n), self._given, size)
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """This dataset, and then another."""
@@ -304,8 +311,11 @@ class Dataset:
         size = self._cardinality
         if size >= 0:
             size = size // n if drop else -(-size // n)
+        return Dataset(run, self._spec_of_batches(n if drop else None) if how is stacked else None, size)
+
+    def _spec_of_batches(self, size: int | None) -> Any:
         known = self._known_spec
-        return Dataset(run, None if known is None or how is not stacked else batched_spec(known, n if drop else None), size)
+        return (lambda: batched_spec(self._spec, size)) if known is None else batched_spec(known, size)
 
     def padded_batch(
         self,
@@ -378,10 +388,10 @@ class Dataset:
                 yield e
             kept.append(rows)
 
-        return Dataset(run, self._known_spec, self._cardinality)
+        return Dataset(run, self._given, self._cardinality)
 
     def _same(self) -> Dataset:
-        return Dataset(self._make_iterator, self._known_spec, self._cardinality)
+        return Dataset(self._make_iterator, self._given, self._cardinality)
 
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
         """The same elements; nothing is computed ahead."""
