@@ -12,6 +12,11 @@ from tapegrad.torch import _arrays
 from tapegrad.torch._generator import Generator, default_generator
 from tapegrad.torch.utils import data as ours
 
+# Workers are forked, as PyTorch's are on Linux; what JAX and Python say of that depends on what else this process has run.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
+]
 Point = namedtuple("Point", "x y")
 
 
