@@ -343,15 +343,31 @@ def _choice(op: Op, test: str, watched: tuple[int, ...], indent: str, holds: boo
 
 def _record_wide(op: Op, holds: bool) -> list[str]:
     """Any number of arguments: the node holds a tuple of parents."""
-    nodes = "nodes" if op.variadic else f"({_nodes(op)},)"
+    if op.variadic:
+        whose = [
+            "    q = nodes",
+            "    p = next((r for r in q if r is not None), None)",
+            "    if p is None:",
+            *_unrecorded("        "),
+            "    owners, p, q = owned(state.active, p, q)",
+            "    if p is None:",
+            *_unrecorded("        "),
+        ]
+    else:
+        each = [f"node{i}" for i in range(len(op.arrays))]
+        whose = [
+            f"    p = {' '.join(f'{n} if {n} is not None else' for n in each[:-1])} {each[-1]}",
+            "    if p is None:",
+            *_unrecorded("        "),
+            f"    q = ({_nodes(op)},)",
+            "    owners = state.active",
+            f"    if {' or '.join(f'({n} is not None and {n}.owners is not owners)' for n in each)}:",
+            "        owners, p, q = owned(owners, p, q)",
+            "        if p is None:",
+            *_unrecorded("            "),
+        ]
     return [
-        f"    q = {nodes}",
-        "    p = next((r for r in q if r is not None), None)",
-        "    if p is None:",
-        *_unrecorded("        "),
-        "    owners, p, q = owned(state.active, p, q)",
-        "    if p is None:",
-        *_unrecorded("        "),
+        *whose,
         "    n = Node()",
         *_saving(op, None, "    ", holds, general=op.kind == "elementwise"),
         "    n.p = p",
