@@ -14,8 +14,8 @@ import numpy as np
 from tapegrad.core.node import Recorded, parents, receive
 from tapegrad.core.recorder import refcount
 from tapegrad.core.tensor import PLAIN, Tensor, linked
-from tapegrad.kernels.numpy_scatter import Rows
 from tapegrad.registry import checks
+from tapegrad.registry.accumulate import LARGE, add_product, settle
 from tapegrad.registry.around import surrounded
 from tapegrad.registry.op import Op, Spec, names_of, no_derivative
 from tapegrad.registry.several import filled, picked
@@ -219,13 +219,16 @@ def pull_source(variant: Variant, *, recorded: bool) -> str:
             continue
         last = i == variant.watched[-1]
         if op.kind == "elementwise":
-            made, own = _product(variant, a, i, recorded, reuse=in_place and last)
+            made, own, onto = _product(variant, a, i, recorded, reuse=in_place and last)
         else:
-            made, own = [f"c = {_call(variant, a, f'R_{a}', recorded)}"], _PROVEN
+            made, own, onto = [f"c = {_call(variant, a, f'R_{a}', recorded)}"], _PROVEN, ""
             if checks.is_foreign(op):
                 made += [f"check({op.name!r}, {a!r}, c, {variant.where(a + '.spec')}, {recorded})"]
-        lines += [f"        {line}" for line in made]
-        lines += _received(own, recorded, lends=in_place and made == ["c = g"])
+        received = [*made, *_received(own, recorded, lends=in_place and made == ["c = g"])]
+        if onto and in_place:  # what is large is added to what there is, with no array of its own
+            large = "r.grad is not None and r.own and type(r.grad) is ndarray and r.grad.size > LARGE"
+            received = [f"if {large}:", f"    {onto}", "else:", *(f"    {line}" for line in received)]
+        lines += [f"        {line}" for line in received]
     return "\n".join(lines) + "\n"
 
 
@@ -236,21 +239,21 @@ _PROVEN = "type(c) is ndarray and c.base is None and refs(c) == ALONE"
 def _received(own: str, recorded: bool, *, lends: bool) -> list[str]:
     """Add `c` to what `r` has received: in place, raw, if the buffer is the engine's own."""
     if recorded:
-        return ["        r.grad = c if r.grad is None else r.grad + c", "        r.own = False"]
+        return ["r.grad = c if r.grad is None else r.grad + c", "r.own = False"]
     lines = [
-        "        if r.grad is None:",
-        f"            r.own = {own}",
-        "            r.grad = c",
+        "if r.grad is None:",
+        f"    r.own = {own}",
+        "    r.grad = c",
     ]
     if lends:
-        lines += ["            own = False"]  # `g` itself has been handed on
+        lines += ["    own = False"]  # `g` itself has been handed on
     return [
         *lines,
-        "        elif r.own:",
-        "            r.grad += c",
-        "        else:",
-        "            r.grad = r.grad + c",
-        "            r.own = True",
+        "elif r.own:",
+        "    r.grad += c",
+        "else:",
+        "    r.grad = r.grad + c",
+        "    r.own = True",
     ]
 
 
@@ -289,15 +292,15 @@ def _call(variant: Variant, a: str, function: str, recorded: bool, first: str = 
     return f"{function}({', '.join([first, *(load(variant, a, n, recorded) for n in names)])})"
 
 
-def _product(variant: Variant, a: str, i: int, recorded: bool, *, reuse: bool) -> tuple[list[str], str]:
-    """Lines that make `c` from `g` and the partial, and whether `c` is then the engine's own.
+def _product(variant: Variant, a: str, i: int, recorded: bool, *, reuse: bool) -> tuple[list[str], str, str]:
+    """Lines that make `c` from `g` and the partial; whether `c` is then the engine's own; what adds it to `r.grad` at once.
 
     With `reuse`, `g` is used for the last time, and its buffer becomes that of the product where it is the engine's.
     """
     op, rule = variant.op, variant.op.rules[a]
     if a in op.products and not variant.general:
         names = names_of(op.products[a], 2)
-        return [f"c = P_{a}({', '.join(['F, g', *(load(variant, a, n, recorded) for n in names)])})"], "True"
+        return [f"c = P_{a}({', '.join(['F, g', *(load(variant, a, n, recorded) for n in names)])})"], "True", ""
     if isinstance(rule, str):
         partial = load(variant, a, rule, recorded)
     elif callable(rule):
@@ -317,16 +320,17 @@ def _product(variant: Variant, a: str, i: int, recorded: bool, *, reuse: bool) -
                 f"if c.dtype is not {dtype}:",
                 f"    c = fit(c, 1, {shape}, {dtype}, False)",
             ]
-        return lines, "c is not g and " + _PROVEN
+        return lines, "c is not g and " + _PROVEN, ""
     if partial == "1":
-        return ["c = g"], "own" if reuse else "False"
+        return ["c = g"], "own" if reuse else "False", ""
     if partial == "-1":
-        return ["c = -g"], "True"
+        return ["c = -g"], "True", "r.grad -= g"
     if op.singular:
-        return [f"c = F.mul_zero(g, {partial})"], "True"
+        return [f"c = F.mul_zero(g, {partial})"], "True", ""
+    onto = f"add_product(r.grad, g, {partial})"
     if not reuse:
-        return [f"c = g * {partial}"], "True"
-    return ["if own:", f"    g *= {partial}", "    c = g", "else:", f"    c = g * {partial}"], "True"
+        return [f"c = g * {partial}"], "True", onto
+    return ["if own:", f"    g *= {partial}", "    c = g", "else:", f"    c = g * {partial}"], "True", onto
 
 
 def compile_pull(variant: Variant, *, recorded: bool) -> Callable[[Node, Any], None]:
@@ -348,6 +352,8 @@ def compile_pull(variant: Variant, *, recorded: bool) -> Callable[[Node, Any], N
         filled=filled,
         receive=receive,
         settle=settle,
+        add_product=add_product,
+        LARGE=LARGE,
         ndarray=np.ndarray,
         refs=refcount,
         ALONE=ALONE,
@@ -388,31 +394,6 @@ def fit(g: Any, partial: Any, shape: tuple[int, ...], dtype: Any, singular: bool
 
 def _space(g: Any) -> Any:
     return RECORDED if type(g) is Tensor else space_of_type(type(g))
-
-
-def settle(node: Node, c: Any) -> None:
-    """Receive a cotangent that may be a scatter, which is added in place into a buffer of the engine's own."""
-    add = getattr(c, "add_to", None)
-    if add is None:
-        if node.grad is not None and getattr(c, "immutable", False):
-            node.grad += c  # a new array, which may be put off
-        else:
-            receive(node, c)
-        return
-    if type(c) is Rows and node.p is None and (node.grad is None or type(node.grad) is Rows):
-        receive(node, c)  # a leaf, which passes nothing on
-        return
-    if type(c) is Rows and not c.is_memory:
-        receive(node, c.dense())
-        return
-    if node.grad is None:
-        node.grad = c.dense()
-    elif node.own:
-        add(node.grad)
-    else:
-        node.grad = node.grad.copy()
-        add(node.grad)
-    node.own = True
 
 
 def values(variant: Variant, node: Node, *, recorded: bool) -> dict[str, Any]:
