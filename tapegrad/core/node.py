@@ -24,13 +24,14 @@ class Node:
     * `p`, `q`: parents.  `p` is None for a leaf alone; `q` is None, a node, or for an op of more than two
       arrays the tuple of all parents (None where an argument is not watched).
     * `s`, `t`: the values that the rule named, raw; the compiled op knows which.
+    * `shown`: the parents as a style shows them, where it does not show the real ones; else unset.
     * `held`: of a style whose graphs keep the tensors themselves alive, those that `s` and `t` were taken from; else unset.
     * `seq`: rising number; `owners`: the recorders that own the node.
     * `grad`, `own`, `mark`: of the sweep under way: the cotangent so far, whether its buffer belongs to the
       engine (so may be added to in place), and the sweep's token.  `own` is unset until `grad` is set.
     """
 
-    __slots__ = ("__weakref__", "grad", "held", "mark", "op", "own", "owners", "p", "q", "s", "seq", "t")
+    __slots__ = ("__weakref__", "grad", "held", "mark", "op", "own", "owners", "p", "q", "s", "seq", "shown", "t")
 
     op: Recorded
     p: Node | None
@@ -38,6 +39,7 @@ class Node:
     s: Any
     t: Any
     held: Any
+    shown: tuple[Node | None, ...]
     seq: int
     owners: Owners
     grad: Any

@@ -38,12 +38,11 @@ def _spent(node: Any, _: Any) -> Any:
 class _Spent(Recorded):
     """An op of a node whose values are gone."""
 
-    __slots__ = ("backward_name", "span")
+    __slots__ = ("pattern",)
 
-    def __init__(self, name: str, backward_name: str, span: int = 0) -> None:
+    def __init__(self, name: str, pattern: str) -> None:
         super().__init__(name, _spent, _spent, _spent, _spent)
-        self.backward_name = backward_name
-        self.span = span
+        self.pattern = pattern  # as it was shown, and is
 
 
 def _twin(node: Any) -> Recorded | None:
@@ -52,13 +51,13 @@ def _twin(node: Any) -> Recorded | None:
     inner = op.op if type(op) is Hooked else op
     if type(inner) is _Spent:
         return None
-    from tapegrad.torch._node_names import name_of, span_of
+    from tapegrad.torch._node_names import SPECIAL, pattern_of
 
     if type(inner) is Variant:
         names = [n for n in inner.saved if n == "y" or n in inner.op.arrays]
         if not names:
             return None if type(op) is Hooked else op
-        twin = _Spent(op.name, name_of(node), span_of(inner))
+        twin = _Spent(op.name, pattern_of(node))
     else:
         release = getattr(inner, "release", None)
         if release is not None:
@@ -66,13 +65,13 @@ def _twin(node: Any) -> Recorded | None:
             return None
         if node.s is None or inner.name == "pick":
             return op
-        twin = _Spent(op.name, name_of(node))
+        twin = _Spent(op.name, pattern_of(node))
     if type(op) is Hooked:
         op.op = twin
         node.s = node.t = node.held = None
         return None
     # a name such as MmBackward0 is a matter of the node, so the twin is made for the node alone
-    if inner.name in ("matmul", "getitem", "sum", "pow", "max", "min"):
+    if inner.name in SPECIAL:
         node.op = twin
         node.s = node.t = node.held = None
         return None

@@ -11,7 +11,7 @@ from tapegrad.core.node import Node as CoreNode
 from tapegrad.core.node import parents
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.core.tensor import linked
-from tapegrad.torch._node_names import _saved, is_tagged, name_of, span_of
+from tapegrad.torch._node_names import HIDDEN, Shown, name_of, parsed, pattern_of, saved
 from tapegrad.torch._packing import saved_tensor
 from tapegrad.torch._recorder import IMPLICIT, is_leaf_node, own
 from tapegrad.torch._tensor import STYLE, auto_of, wrap
@@ -33,7 +33,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes that this passes gradients to, each with the number of its output."""
-        return tuple(edge_of(p) for p in _shown_parents(self._node))
+        return _edges(self._node, parsed(pattern_of(self._node))[1])
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -78,7 +78,7 @@ class Node:
         return id(self._node)
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {id(self._node):#x}>"
+        return f"<{self.name().split('::')[-1]} object at {id(self._node):#x}>"
 
 
 def _saved_value(node: CoreNode, name: str) -> Any:
@@ -92,7 +92,7 @@ def _saved_value(node: CoreNode, name: str) -> Any:
         key = "y"
     elif name in known and known[name] < len(arrays):
         key = arrays[known[name]]
-    found = _saved(op, node, key)
+    found = saved(op, node, key)
     if found is None:
         from tapegrad.torch._errors import SPENT
 
@@ -102,6 +102,36 @@ def _saved_value(node: CoreNode, name: str) -> Any:
             return None  # only the gradient of the other argument needs it, and nobody asked for that
         raise AttributeError(f"'{name_of(node)}' object has no attribute '_saved_{name}'")
     return saved_tensor(node, found) if hasattr(found, "dtype") else found
+
+
+class Between(Node):
+    """A step that PyTorch has between a node and its parents, and that is one with the node here; hooks on it are the node's."""
+
+    def __init__(self, node: CoreNode, step: Shown) -> None:
+        super().__init__(node)
+        self._step = step
+
+    @staticmethod
+    def of(node: CoreNode, step: Shown) -> Any:
+        """The same object for a step, as long as anybody holds it."""
+        key = hash((id(node), step))
+        found = _SEEN.get(key)
+        if type(found) is not Between or found._node is not node or found._step != step:
+            found = _SEEN[key] = Between(node, step)
+        return found
+
+    def name(self) -> str:
+        return self._step[0]
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        return _edges(self._node, self._step[1])
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Between and other._node is self._node and other._step == self._step
+
+    def __hash__(self) -> int:
+        return hash((id(self._node), self._step))
 
 
 class AccumulateGrad(Node):
@@ -159,7 +189,10 @@ def accumulate_of(x: Any) -> AccumulateGrad:
 def _all_parents(node: CoreNode) -> tuple[Any, ...]:
     """The parents in the order of the op's arguments, None for those without a gradient."""
     op: Any = node.op.op if type(node.op) is Hooked else node.op
-    known = [p if p is not None and own(p) is not None else None for p in parents(node)]
+    known = [_plainly(p) if p is not None and own(p) is not None else None for p in parents(node)]
+    specs = getattr(node.s, "_specs", None)
+    if specs is not None and len(specs) == len(known):  # of a Function, whose arguments need not be tensors
+        return tuple(p for p, spec in zip(known, specs, strict=True) if spec is not None)
     declared = getattr(op, "op", None)
     if declared is None or op.wide or not hasattr(op, "watched"):
         return tuple(known)
@@ -168,28 +201,37 @@ def _all_parents(node: CoreNode) -> tuple[Any, ...]:
     return tuple(places.get(i) for i in count)
 
 
+def _plainly(p: CoreNode) -> CoreNode | None:
+    """A parent, or what it is made from, if it is there for the sake of promotion."""
+    return p.p if pattern_of(p) == HIDDEN else p
+
+
 def _shown_parents(node: CoreNode) -> tuple[Any, ...]:
     """The parents that PyTorch has: those outside of the function that a node stands for."""
-    op: Any = node.op.op if type(node.op) is Hooked else node.op
-    found = _all_parents(node)
-    if op.name == "dense" and len(found) == 3:
-        return found[2], found[0], found[1]  # the bias comes first
-    if op.name == "square" and not is_tagged(op):
-        return found * 2  # x * x
-    first = node.seq - span_of(op)
-    if not any(p is not None and p.seq > first for p in found):
-        return found
-    made: dict[CoreNode, None] = {}
-    left = list(found[::-1])
-    while left:
-        p = left.pop()
-        if p is None:
-            continue
-        if p.seq > first and not is_leaf_node(p):
-            left += _all_parents(p)[::-1]
+    return node.shown if hasattr(node, "shown") else _all_parents(node)
+
+
+def _edges(node: CoreNode, edges: tuple[Any, ...] | None) -> tuple[tuple[Any, int], ...]:
+    """Where the edges of a node lead to, or those of a step that is shown between it and its parents."""
+    parents = _shown_parents(node)
+    if edges is None:
+        return tuple(map(edge_of, parents))
+    made = []
+    for e in edges:
+        if type(e) is tuple:
+            reached = _reached(e, len(parents))
+            made.append((Between.of(node, e), 0) if any(own(parents[i]) for i in reached) else (None, 0))
         else:
-            made[p] = None
+            made.append(edge_of(parents[e] if e is not None and e < len(parents) else None))
     return tuple(made)
+
+
+def _reached(step: Shown, count: int) -> list[int]:
+    """The numbers of the arguments behind a step."""
+    if step[1] is None:
+        return list(range(count))
+    found = (_reached(e, count) if type(e) is tuple else [e] for e in step[1] if e is not None)
+    return [i for part in found for i in part if i < count]
 
 
 def edge_of(node: CoreNode | None) -> tuple[Any, int]:

@@ -92,7 +92,7 @@ def diagonal(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
             y.array = _writeable(t.array, y.array)
         return y
 
-    return take(x, run, name="DiagonalBackward0")
+    return take(x, run, name="Diagonal0")
 
 
 def unfold(x: Any, dimension_: int, size: int, step: int) -> Any:

@@ -1,145 +1,189 @@
-"""What PyTorch calls the nodes of a graph."""
+"""What PyTorch calls the nodes of a graph: names, and steps that its graphs have and tapegrad's have not, from the table."""
 
 from __future__ import annotations
 
+import functools
+import re
 from typing import Any
 
 from tapegrad.core.backward import Hooked
 from tapegrad.core.node import WATCH
+from tapegrad.core.tensor import PLAIN
 from tapegrad.registry.rules import Variant
+from tapegrad.torch._node_table import OPS
 
-_NAMES = {
-    "multiply": "Mul", "subtract": "Sub", "divide": "Div", "negative": "Neg", "reciprocal": "Reciprocal", "square": "Mul",
-    "sin": "Sin", "exp": "Exp", "at_least": "Clamp", "at_most": "Clamp", "minimum": "Minimum", "maximum": "Maximum",
-    "reshape": "View", "permute_dims": "Permute", "matrix_transpose": "Transpose", "expand_dims": "Unsqueeze",
-    "broadcast_to": "Expand", "astype": "ToCopy", "cast": "ToCopy", "concat": "Cat", "cumulative_sum": "Cumsum",
-    "cumulative_prod": "Cumprod", "take_along_axis": "Gather", "getitem": "Index", "take": "IndexSelect", "abs": "Abs",
-    "conv": "Convolution", "dense": "Addmm", "sigmoid": "Sigmoid", "expit": "Sigmoid", "norm2": "LinalgVectorNorm",
-    "log_softmax": "LogSoftmax", "softmax": "Softmax", "logaddexp": "Logaddexp", "matmul_adjoint": "Mm", "adjoint_matmul": "Mm",
-    "contract": "Bmm", "expm1": "Expm1", "log1p": "Log1P", "log2": "Log2", "log10": "Log10", "mul_zero": "Mul",
-    "var": "Var", "ieee_sqrt": "Sqrt", "std": "Std", "where": "Where", "stack": "Stack", "det": "LinalgDet", "inv": "LinalgInvEx",
-    "logsigmoid": "LogSigmoid", "prelu": "PreluKernel", "max": "Max", "min": "Min",
-}  # fmt: skip
+#: Recorded forms of ops that stand for a function of PyTorch's: each the same form again, with the form that it is made from, and
+#: how it is shown.
+_TAGS: dict[Any, tuple[Any, str]] = {}
+_TAGGED: dict[tuple[Any, str], Any] = {}
 
+#: How a node is shown that is not: a cast that PyTorch makes inside of its functions.
+HIDDEN = "=hidden"
 
-#: Recorded forms of ops that stand for a function of PyTorch's: each the same form again, with the form that it is made from,
-#: its name, and how far back the nodes of that function begin.
-_TAGS: dict[Any, tuple[Any, str, int]] = {}
-_TAGGED: dict[tuple[Any, str, int], Any] = {}
+#: A node as it is shown: its name, and what its edges lead to; None for an edge to each of the op's arguments.
+Shown = tuple[str, "tuple[Any, ...] | None"]
 
 
-def tag(y: Any, name: str, span: int = 0) -> Any:
-    """Let the node that made a tensor be known under PyTorch's name for what was called.
-
-    `span` is how many sequence numbers ago that function began: what it has recorded since is out of sight.
-    """
-    node = y.node
-    if node is not None:
-        form = node.op
-        if hasattr(form, "unpack"):  # what it saved went through hooks
-            form.op = _tagged(form.op, name, span)
-        else:
-            node.op = _tagged(form, name, span)
-    return y
+def tag(node: Any, pattern: str) -> Any:
+    """Let a node be shown as PyTorch shows what was called; of an output of several, that of all."""
+    if node.op.name == "pick":
+        node = node.p
+    form = node.op
+    if hasattr(form, "unpack"):  # what it saved went through hooks
+        form.op = tagged(form.op, pattern)
+    else:
+        node.op = tagged(form, pattern)
+    return node
 
 
-def _tagged(form: Any, name: str, span: int) -> Any:
+def tagged(form: Any, pattern: str) -> Any:
+    """The recorded form of an op, to be shown as a pattern of the table says."""
     if form in _TAGS:
         form = _TAGS[form][0]
-    key = (form, name, span)
-    made = _TAGGED.get(key)
+    made = _TAGGED.get((form, pattern))
     if made is None:
         if type(form) is not Variant:
             return form
-        if len(_TAGGED) > 4096:  # as many as a program with several threads may need: the numbers are common to all
-            span = 0
-        made = _TAGGED[key] = Variant(form.op, form.watched, form.wide, form.general)
-        _TAGS[made] = form, name, span
+        made = _TAGGED[form, pattern] = Variant(form.op, form.watched, form.wide, form.general)
+        _TAGS[made] = form, pattern
     return made
-
-
-def span_of(op: Any) -> int:
-    """How many sequence numbers before its node the function began that a form of an op stands for; 0 for an op alone."""
-    found = _TAGS.get(op)
-    return getattr(op, "span", 0) if found is None else found[2]
-
-
-def is_tagged(op: Any) -> bool:
-    """Whether a form of an op stands for a function of PyTorch's."""
-    return op in _TAGS
 
 
 def _camel(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
 
 
-def name_of(node: Any) -> str:
-    """The name of a node, as PyTorch has it for the op that made it."""
+def pattern_of(node: Any) -> str:
+    """How a node is shown, as the table writes it."""
     op = node.op
     while type(op) is Hooked:
         op = op.op
     if op is WATCH:
-        return "torch::autograd::AccumulateGrad"
-    tagged = _TAGS.get(op)
-    if tagged is not None:
-        return tagged[1]
-    found = getattr(op, "backward_name", None)
+        return "=torch::autograd::AccumulateGrad"
+    found = _TAGS.get(op)
     if found is not None:
-        return str(found)
-    special = _SPECIAL.get(op.name)
+        return found[1]
+    pattern: str | None = getattr(op, "pattern", None)
+    if pattern is not None:
+        return pattern
+    name = getattr(op, "backward_name", None)
+    if name is not None:
+        return f"={name}"
+    special = SPECIAL.get(op.name)
     if special is not None:
-        return special(op, node)
-    return f"{_NAMES.get(op.name) or _camel(op.name)}Backward0"
+        made: str = special(op, node)
+        return made
+    return OPS.get(op.name) or f"{_camel(op.name)}0"
 
 
-def _saved(op: Any, node: Any, name: str) -> Any:
-    saved = getattr(op, "saved", ())
-    if name not in saved or node.s is None:
+def name_of(node: Any) -> str:
+    """The name of a node, as PyTorch has it for the op that made it."""
+    return parsed(pattern_of(node))[0]
+
+
+@functools.cache
+def parsed(pattern: str) -> Shown:
+    """The steps of a pattern: names, each with its edges, of which a number stands for an argument."""
+    tokens = re.findall(r"=?[\w:$*]+|[()]", pattern)
+    places = iter(range(99))
+    at = 0
+
+    def step() -> Shown:
+        nonlocal at
+        name, edges = _full(tokens[at]), None
+        at += 1
+        if at < len(tokens) and tokens[at] == "(":
+            at += 1
+            found: list[Any] = []
+            while tokens[at] != ")":
+                token = tokens[at]
+                if token in ("None", "*", "**") or token[0] == "$":
+                    at += 1
+                    found.append(None if token == "None" else next(places) if token == "*" else int(token[1:]))
+                else:
+                    found.append(step())
+            at += 1
+            edges = tuple(found)
+        return name, edges
+
+    return step()
+
+
+def _full(word: str) -> str:
+    if word.startswith("="):
+        return word[1:]
+    return f"{word[:-1]}Backward{word[-1]}"
+
+
+def saved(op: Any, node: Any, name: str) -> Any:
+    """What a node has saved under a name."""
+    names = getattr(op, "saved", ())
+    if name not in names or node.s is None:
         return None
-    i = saved.index(name)
-    return node.s[i] if op.general or len(saved) > 2 else (node.s, node.t)[i]
+    i = names.index(name)
+    return node.s[i] if op.general or len(names) > 2 else (node.s, node.t)[i]
 
 
 def _over_axes(op: Any, node: Any) -> int:
-    return 0 if _saved(op, node, "axis") is None else 1
+    return 0 if saved(op, node, "axis") is None else 1
 
 
-def _getitem(node: Any) -> str:
-    op = node.op.op if type(node.op) is Hooked else node.op
-    index = _saved(op, node, "index")
+def _getitem(op: Any, node: Any) -> str:
+    index = saved(op, node, "index")
     items = index if type(index) is tuple else (index,)
     if any(type(k) is not int and type(k) is not slice and k is not None and k is not Ellipsis for k in items):
-        return "Index"
-    if any(type(k) is int for k in items):
-        return "Select"
-    if None in items and all(k is None or k is Ellipsis or k == slice(None) for k in items):
-        return "Unsqueeze"
-    return "Slice"
+        return "Index0"
+    whole = slice(None)
+    kinds = {
+        "Select0": sum(type(k) is int for k in items),
+        "Unsqueeze0": sum(k is None for k in items),
+        "Slice0": sum(type(k) is slice and k != whole for k in items),
+    }
+    steps = [name for name, count in kinds.items() for _ in range(count)] or ["Slice0"]
+    pattern = "*"
+    for name in reversed(steps):
+        pattern = f"{name}({pattern})"
+    return pattern
 
 
-def _matmul(node: Any) -> str:
-    ranks = [len(v.shape) for v in (node.s, node.t) if hasattr(v, "shape")]
+def _is_number(x: Any) -> bool:
+    return x is not None and type(x) in PLAIN
+
+
+def _ranks(op: Any, node: Any, *names: str) -> list[int]:
+    found = (saved(op, node, name) for name in names)
+    return [len(v.shape) for v in found if hasattr(v, "shape")]
+
+
+def _matmul(op: Any, node: Any) -> str:
+    ranks = _ranks(op, node, *op.op.arrays, *(f"{a}.spec" for a in op.op.arrays))
     if not ranks:
-        return "Mm"
+        return "Mm0"
     high, low = max(ranks), min(ranks)
     if high <= 2:
-        return {(2, 2): "Mm", (2, 1): "Mv", (1, 1): "Dot"}.get((high, low), "Mm")
-    return "Bmm" if low > 2 else "UnsafeView"
+        return {(2, 2): "Mm0", (2, 1): "Mv0", (1, 1): "Dot0"}.get((high, low), "Mm0")
+    if low > 2:
+        return "UnsafeView0(Bmm0(View0(Expand0($0)), View0(Expand0($1))))"
+    return f"UnsafeView0({'Mm0' if low == 2 else 'Mv0'}(View0($0), $1))"
+
+
+def _dense(op: Any, node: Any) -> str:
+    if max(_ranks(op, node, "x"), default=2) > 2:
+        return "View0(Addmm0($2, View0($0), T0($1)))"
+    return "Addmm0($2, $0, T0($1))"
 
 
 def _reduced(op: Any, node: Any) -> str:
-    return f"{_camel(op.name)}Backward{_over_axes(op, node)}"
+    return f"{_camel(op.name)}{_over_axes(op, node)}"
 
 
 def _extreme(op: Any, node: Any) -> str:
-    return f"{_camel(op.name)}Backward{1 - _over_axes(op, node)}"
+    return f"{_camel(op.name)}{1 - _over_axes(op, node)}"
 
 
-#: What nodes of some ops are called depends on their arguments.
-_SPECIAL: dict[str, Any] = {
-    "matmul": lambda op, node: f"{_matmul(node)}Backward0",
-    "pow": lambda op, node: "PowBackward0" if node.q is None else "PowBackward1",
-    "getitem": lambda op, node: f"{_getitem(node)}Backward0",
-    "put": lambda op, node: "CopySlices",
-    "max": _extreme, "min": _extreme, "sum": _reduced, "mean": _reduced,
+#: How nodes of some ops are shown depends on their arguments.
+SPECIAL: dict[str, Any] = {
+    "matmul": _matmul, "dense": _dense, "getitem": _getitem, "max": _extreme, "min": _extreme, "sum": _reduced, "mean": _reduced,
+    "pow": lambda op, node: "Pow0($0)" if _is_number(saved(op, node, "x2")) else "Pow1",
+    "remainder": lambda op, node: "Remainder0($0)" if getattr(op, "watched", ()) == (0,) else "Remainder1",
 }  # fmt: skip

@@ -8,6 +8,8 @@ import numpy as np
 
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.torch import _inplace
+from tapegrad.torch._node_names import tagged
+from tapegrad.torch._node_table import REFLECTED
 from tapegrad.torch._tensor import STYLE
 
 _OPERANDS = (Core, int, float, complex, bool, np.number, np.bool_, np.ndarray)
@@ -26,10 +28,20 @@ def _operator(name: str) -> Any:
 
 def _reflected(name: str) -> Any:
     entry = getattr(STYLE, name)
+    pattern = REFLECTED.get(name)
+    shown: dict[Any, Any] = {}  # by the op of a node the one that is shown as that of a number and a tensor
 
     def reflected(self: Any, other: Any) -> Any:
         if isinstance(other, _OPERANDS):
-            return entry(other, self)
+            y = entry(other, self)
+            if pattern is not None:
+                node = y.node
+                if node is not None:
+                    op = node.op
+                    if op not in shown:
+                        shown[op] = tagged(op, pattern)
+                    node.op = shown[op]
+            return y
         return NotImplemented
 
     return reflected

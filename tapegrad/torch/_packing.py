@@ -65,13 +65,13 @@ class Packed(Recorded):
         self.held = held
 
     @property
-    def backward_name(self) -> str:
-        """What PyTorch calls it."""
-        from tapegrad.torch._node_names import name_of
+    def pattern(self) -> str:
+        """How it is shown."""
+        from tapegrad.torch._node_names import pattern_of
 
         stand_in = Node()
         stand_in.op, stand_in.q, stand_in.p, stand_in.s, stand_in.t = self.op, None, None, None, None
-        return name_of(stand_in)
+        return pattern_of(stand_in)
 
     def _open(self, node: Node, other: Any) -> tuple[Any, Any]:
         before = node.s, node.t
@@ -115,7 +115,7 @@ class Packed(Recorded):
         """Let go of what is packed."""
         from tapegrad.torch._backward import _Spent
 
-        node.op = _Spent(self.op.name, self.backward_name)
+        node.op = _Spent(self.op.name, self.pattern)
         node.s = node.t = None
 
 

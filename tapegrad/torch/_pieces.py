@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.torch._node_names import parsed
 from tapegrad.torch._shapes import dimension
 from tapegrad.torch._views import putter, take
 
@@ -48,7 +49,8 @@ def narrow(x: Any, dim: int, start: Any, length: int) -> Any:
 
 
 def _pieces(x: Any, d: int, parts: list[Any], name: str) -> tuple[Any, ...]:
-    return tuple(take(x, _slicer(d, p), _put_slice(d, p), several=name, name=name) for p in parts)
+    several = None if name == "Slice0" else parsed(name)[0]  # what PyTorch takes one by one may be written to
+    return tuple(take(x, _slicer(d, p), _put_slice(d, p), several=several, name=name) for p in parts)
 
 
 def unbind(x: Any, dim: int = 0) -> tuple[Any, ...]:
@@ -56,7 +58,7 @@ def unbind(x: Any, dim: int = 0) -> tuple[Any, ...]:
     if not x.array.shape:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     d = dimension(dim, len(x.array.shape))
-    return _pieces(x, d, list(range(x.array.shape[d])), "UnbindBackward0")
+    return _pieces(x, d, list(range(x.array.shape[d])), "Unbind0")
 
 
 def split(x: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
@@ -70,13 +72,13 @@ def split(x: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
                 f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension {d}), but got "
                 f"split_sizes={lengths}"
             )
-        name = "SplitWithSizesBackward0"
+        name = "SplitWithSizes0"
     else:
         n = int(split_size_or_sections)
         if n <= 0 and size:
             raise RuntimeError(f"split expects split_size be positive, but got split_size={n}")
         lengths = [min(n, size - a) for a in range(0, size, n)] if size else [0]
-        name = "SplitBackward0"
+        name = "Split0"
     starts = np.cumsum([0, *lengths]).tolist()
     return _pieces(x, d, [slice(a, b) for a, b in itertools.pairwise(starts)], name)
 
@@ -99,7 +101,7 @@ def tensor_split(x: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Any, .
         cuts = np.cumsum([0, *lengths]).tolist()
     else:
         cuts = [0, *(min(int(i), size) for i in indices_or_sections), size]
-    return _pieces(x, d, [slice(a, max(a, b)) for a, b in itertools.pairwise(cuts)], "TensorSplitBackward0")
+    return _pieces(x, d, [slice(a, max(a, b)) for a, b in itertools.pairwise(cuts)], "Slice0")
 
 
 VIEWS: dict[str, Any] = {f.__name__: f for f in (select, narrow, unbind, split, chunk, tensor_split)}

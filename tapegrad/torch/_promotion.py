@@ -10,6 +10,7 @@ from tapegrad.core.tensor import Tensor as Core
 from tapegrad.core.tensor import linked
 from tapegrad.registry.space import SCALARS, F
 from tapegrad.torch._dtypes import DEFAULT, SCALAR_TYPES, default_of, dtype, dtype_of, numpy_of
+from tapegrad.torch._node_names import HIDDEN, tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -165,6 +166,8 @@ def _to(raw: Any, node: Any, common: np.dtype[Any]) -> tuple[Any, Any]:
     if node is None and isinstance(raw, np.ndarray | np.generic):
         return raw.astype(common), None
     found: tuple[Any, Any] = F.astype(linked(raw, node), common).read()
+    if found[1] is not None:
+        tag(found[1], HIDDEN)
     return found
 
 

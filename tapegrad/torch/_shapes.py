@@ -123,7 +123,7 @@ def _permuted(x: Any, order: tuple[int, ...], name: str | None) -> Any:
 
 def transpose(x: Any, dim0: int, dim1: int) -> Any:
     """Two axes exchanged."""
-    return _exchanged(x, dim0, dim1, "TransposeBackward0")
+    return _exchanged(x, dim0, dim1, "Transpose0")
 
 
 def _exchanged(x: Any, dim0: int, dim1: int, name: str) -> Any:
@@ -141,7 +141,7 @@ def t(x: Any) -> Any:
     n = len(x.array.shape)
     if n > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {n}D")
-    return _exchanged(x, 0, n - 1, "TBackward0") if n else take(x, _reshaper(()), _unshape)
+    return _exchanged(x, 0, n - 1, "T0") if n else take(x, _reshaper(()), _unshape)
 
 
 def movedim(x: Any, source: Any, destination: Any) -> Any:
@@ -159,7 +159,7 @@ def unsqueeze(x: Any, dim: int) -> Any:
     """An axis of length 1 put in."""
     shape = x.array.shape
     d = dimension(dim, len(shape) + 1)
-    return take(x, _reshaper((*shape[:d], 1, *shape[d:])), _unshape, name="UnsqueezeBackward0")
+    return take(x, _reshaper((*shape[:d], 1, *shape[d:])), _unshape, name="Unsqueeze0")
 
 
 def squeeze(x: Any, dim: Any = None) -> Any:
@@ -170,7 +170,7 @@ def squeeze(x: Any, dim: Any = None) -> Any:
     else:
         dims = {dimension(d, len(shape)) for d in (dim if isinstance(dim, Sequence) else [dim])}
         kept = tuple(n for i, n in enumerate(shape) if n != 1 or i not in dims)
-    return take(x, _reshaper(kept), _unshape, name="SqueezeBackward0" if dim is None else "SqueezeBackward1")
+    return take(x, _reshaper(kept), _unshape, name="Squeeze0" if dim is None else "Squeeze1")
 
 
 def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:

@@ -6,61 +6,140 @@ import functools
 from typing import Any
 
 from tapegrad.core.node import tick
+from tapegrad.core.tensor import Tensor as Core
 from tapegrad.torch._node_names import tag
+from tapegrad.torch._node_table import FUNCTIONS
 from tapegrad.torch._tensor import Tensor
+from tapegrad.torch._views import view_of
 
-#: The names of nodes by those of functions; "?" stands for 0 where all is reduced, and 1 where axes are named;
-#: "+" where it gives values and places.
-_NAMES = {
-    "mean": "MeanBackward?", "var": "VarBackward0", "std": "StdBackward0", "logsumexp": "LogsumexpBackward0",
-    "rsqrt": "RsqrtBackward0", "masked_fill": "MaskedFillBackward0", "clone": "CloneBackward0", "bmm": "BmmBackward0",
-    "square": "PowBackward0", "pow": "PowBackward0", "amax": "AmaxBackward0", "amin": "AminBackward0", "max": "MaxBackward0+",
-    "min": "MinBackward0+", "median": "MedianBackward?", "sort": "SortBackward0", "topk": "TopkBackward0", "roll": "RollBackward0",
-    "trace": "TraceBackward0", "repeat": "RepeatBackward0", "clamp": "ClampBackward1", "clamp_min": "ClampMinBackward0",
-    "clamp_max": "ClampMaxBackward0", "addmm": "AddmmBackward0", "baddbmm": "BaddbmmBackward0", "lerp": "LerpBackward0",
-    "scatter_add": "ScatterAddBackward0", "index_add": "IndexAddBackward0", "nansum": "NansumBackward0",
-    "mse_loss": "MseLossBackward0", "cross_entropy": "NllLossBackward0", "nll_loss": "NllLossBackward0",
-    "binary_cross_entropy": "BinaryCrossEntropyBackward0", "smooth_l1_loss": "SmoothL1LossBackward0",
-    "binary_cross_entropy_with_logits": "BinaryCrossEntropyWithLogitsBackward0", "gelu": "GeluBackward0",
-    "softplus": "SoftplusBackward0", "huber_loss": "HuberLossBackward0", "layer_norm": "NativeLayerNormBackward0",
-    "batch_norm": "NativeBatchNormBackward0", "group_norm": "NativeGroupNormBackward0", "embedding": "EmbeddingBackward0",
-    "glu": "GluBackward0", "mish": "MishBackward0", "selu": "EluBackward0", "avg_pool2d": "AvgPool2DBackward0",
-    "max_pool2d": "MaxPool2DWithIndicesBackward0", "adaptive_avg_pool2d": "AdaptiveAvgPool2DBackward0",
-    **{f"conv{t}{n}d": "ConvolutionBackward0" for t in ("", "_transpose") for n in (1, 2, 3)},
-    "scaled_dot_product_attention": "ScaledDotProductFlashAttentionForCpuBackward0",
+
+def _cross_entropy(x: Any, target: Any, *_: Any, **words: Any) -> str:
+    if target.array.dtype.kind == "f":
+        steps = "Neg0(Sum{}(Mul0(LogSoftmax0($0), $1)))"
+        return {"none": steps.format(1), "sum": steps.format(0)}.get(words.get("reduction", "mean"), f"Div1({steps.format(0)})")
+    if words.get("label_smoothing"):
+        return "Add0(Mul1(NllLoss0(LogSoftmax0($0))), Mul1(Div0(Sum0(MaskedFill0(Neg0(Sum1(LogSoftmax0($0))))), None)))"
+    return f"NllLoss{'2D' if x.array.ndim > 2 else ''}0(LogSoftmax0($0))"
+
+
+def _clamp(x: Any, *args: Any, **words: Any) -> str:
+    return "Clamp0" if any(isinstance(v, Core) for v in (*args, *words.values())) else "Clamp1"
+
+
+def _lerp(x: Any, end: Any, weight: Any = None, **words: Any) -> str:
+    return "Lerp1" if isinstance(words.get("weight", weight), Core) else "Lerp0"
+
+
+def _fill(x: Any, value: Any, *_: Any, **__: Any) -> str:
+    return "Fill3" if isinstance(value, Core) else "Fill2"
+
+
+def _scatter(x: Any, dim: Any, index: Any, src: Any = None, **words: Any) -> str:
+    if "reduce" in words:
+        return "Scatter2" if isinstance(src, Core) else "Scatter3"
+    return "Scatter0" if isinstance(words.get("src", src), Core) else "Scatter1"
+
+
+def _pad(x: Any, pad: Any, mode: str = "constant", *_: Any) -> str:
+    rank = len(pad) // 2
+    return {"constant": "ConstantPadNd0", "reflect": f"ReflectionPad{rank}D0", "replicate": f"ReplicationPad{rank}D0"}.get(
+        mode, "=CopySlices"
+    )
+
+
+def _interpolate(x: Any, *args: Any, mode: str = "nearest", **_: Any) -> str:
+    if len(args) > 2:
+        mode = args[2]
+    rank = x.array.ndim - 2
+    if mode == "area":
+        return f"AdaptiveAvgPool{rank}D0"
+    kind = "".join(map(str.capitalize, mode.split("-")))
+    return f"Upsample{kind}{rank}D0"
+
+
+def _diagonal_or_matrix(x: Any, *_: Any, **__: Any) -> str:
+    return "DiagEmbed0" if x.array.ndim == 1 else "=DiagonalBackward0_copy"
+
+
+#: Functions that are shown in different ways, by their arguments.
+_BY_ARGUMENTS: dict[str, Any] = {
+    "cross_entropy": _cross_entropy, "clamp": _clamp, "clip": _clamp, "lerp": _lerp, "fill_": _fill, "scatter": _scatter,
+    "pad": _pad, "interpolate": _interpolate, "upsample": _interpolate, "diag": _diagonal_or_matrix,
+    "adaptive_avg_pool2d": lambda x, size: "Mean1" if size in (1, (1, 1), [1, 1]) else "AdaptiveAvgPool2D0",
+    "gumbel_softmax": lambda *_, **words: "Add0" if words.get("hard") else "Softmax0(Div0(Add0($0, None), None))",
 }  # fmt: skip
+#: What the same name means elsewhere.
+NN = {"unfold": "Im2Col0", "diag": None, "norm": None}
+#: Names of nodes that end by what was reduced.
+_OF_LOSSES = {"mean": "Mean0({})", "sum": "Sum0({})", "none": "{}", "batchmean": "Div0(Sum0({}), None)"}
 
 
-def named(function: Any) -> Any:
+def _arguments(args: tuple[Any, ...], words: dict[str, Any], by_place: bool) -> tuple[Any, ...]:
+    """The nodes of all arguments that could have a gradient, None for those that have not.
+
+    `by_place`: an argument that is None has a place too.
+    """
+    found: list[Any] = []
+    for x in (*args, *words.values()) if words else args:
+        if x is None and by_place:
+            found.append(None)
+        elif isinstance(x, Core):
+            if x.array.dtype.kind not in "biu":
+                found.append(x.node)
+        elif type(x) in (list, tuple):
+            found += [v.node for v in x if isinstance(v, Core) and v.array.dtype.kind not in "biu"]
+    return tuple(found)
+
+
+def _choice(special: Any) -> Any:
+    """What gives the pattern for a call: its arguments, and whether the result is a scalar."""
+    if callable(special):
+        return lambda args, words, scalar: special(*args, **words)
+    if special.startswith("~"):
+        inner = special[1:]
+        return lambda args, words, scalar: _OF_LOSSES.get(words.get("reduction", "mean"), "{}").format(inner)
+    if "?" in special:
+        return lambda args, words, scalar: special.replace("?", "0" if scalar else "1")
+    return None
+
+
+def named(function: Any, name: str, pattern: Any) -> Any:
     """The function, with its node named as PyTorch names it, and the nodes between that and its arguments out of sight."""
-    name = _NAMES.get(getattr(function, "__name__", ""))
-    if name is None or hasattr(function, "is_named"):
-        return function
-    pairs = name.endswith("+")
-    names = (name[:-1] + "0", name[:-1] + "1") if name.endswith("?") else (name.rstrip("+"),) * 2
+    pairs = isinstance(pattern, str) and pattern.endswith("+")
+    fixed = pattern.rstrip("+") if isinstance(pattern, str) else ""
+    choice = _choice(pattern)
+    in_place, by_place = name.endswith("_"), "$" in fixed
 
     @functools.wraps(function)
     def wrapped(*args: Any, **words: Any) -> Any:
+        before = _arguments(args, words, False) if in_place else None
         start = tick()
         y = function(*args, **words)
-        found = y[0] if isinstance(y, tuple) and y else y
-        if type(found) is Tensor and (found is not y or not pairs):
-            node = found.node
-            if node is not None and node.seq > start:
-                tag(found, names[found.array.shape != ()], node.seq - start)
+        for found in y if isinstance(y, tuple) else (y,):
+            if isinstance(found, Tensor) and (found is not y or not pairs):
+                node = found.node
+                if node is not None and node.seq > start and not (in_place and view_of(found) is not None):
+                    pattern = fixed if choice is None else choice(args, words, found.array.shape == ())
+                    tag(node, pattern).shown = before or _arguments(args, words, by_place)
         return y
 
     wrapped.is_named = True  # type: ignore[attr-defined]
     return wrapped
 
 
-def name_all(space: Any) -> None:
+def name_all(space: Any, others: Any = None) -> None:
     """Name the nodes of all functions in a namespace that PyTorch names otherwise."""
-    for key in _NAMES:
-        found = space.get(key) if isinstance(space, dict) else vars(space).get(key)
-        if found is None:
+    for name, found in list((space if isinstance(space, dict) else vars(space)).items()):
+        if not callable(found) or name[:1] == "_" or isinstance(found, type) or hasattr(found, "is_named"):
             continue
+        plain = name.removesuffix("_")
+        pattern = (others or {}).get(name, ...)
+        if pattern is ...:
+            pattern = _BY_ARGUMENTS.get(name) or FUNCTIONS.get(name) or _BY_ARGUMENTS.get(plain) or FUNCTIONS.get(plain)
+        if pattern is None:
+            continue
+        made = named(found, name, pattern)
         if isinstance(space, dict):
-            space[key] = named(found)
+            space[name] = made
         else:
-            setattr(space, key, named(found))
+            setattr(space, name, made)

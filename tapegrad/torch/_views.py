@@ -80,7 +80,7 @@ def take(
         raw = x.array
     y = run(x if type(x) is Tensor else wrap(raw, x.node))  # other classes may be read as a copy
     if name is not None and y.node is not None:
-        tag(y, name)
+        tag(y.node, name)
     made = y.array
     if type(raw) is np.ndarray and not (type(made) is np.ndarray and owner(made) is owner(raw)):
         return y

@@ -11,6 +11,7 @@ from tapegrad.errors import TapegradError
 from tapegrad.torch import _named as named
 from tapegrad.torch._dtypes import numpy_of
 from tapegrad.torch._functions._build import compiled
+from tapegrad.torch._tagged import name_all
 from tapegrad.torch._tensor import OF_NUMPY, wrap
 from tapegrad.torch._tensor import STYLE as S
 
@@ -289,6 +290,7 @@ _NAMES |= {"_cond": _cond, "_vander": _vander}
 for _signature, _body in _TABLE.items():
     globals()[_signature.partition("(")[0]] = compiled(_signature, _body, _NAMES, where="torch.linalg")
 __all__ = [name.partition("(")[0] for name in _TABLE] + ["LinAlgError"]
+name_all(globals(), {"norm": None, "diagonal": None})
 
 
 def __getattr__(name: str) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import tapegrad.special  # noqa: F401  declares its ops
 from tapegrad.torch._functions import linear, pointwise, reduce  # noqa: F401  make the functions
 from tapegrad.torch._functions._build import FUNCTIONS, compiled
+from tapegrad.torch._tagged import name_all
 from tapegrad.torch._tensor import STYLE as S
 
 #: Functions that are ops under the same, or another, name.
@@ -46,6 +47,7 @@ def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
 
 
 __all__ = [*(s.partition("(")[0] for s in _TABLE), *_SAME, "log_softmax", "softmax"]  # noqa: PLE0604
+name_all(globals())
 
 
 def __getattr__(name: str) -> Any:

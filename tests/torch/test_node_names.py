@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import pytest
 
 from tapegrad import torch as mine
+from tests.torch import graph_calls
 
 theirs: Any = pytest.importorskip("torch")
 
@@ -55,6 +57,97 @@ def test_nodes_have_the_names_of_PyTorchs(name: str) -> None:
         y = FUNCTIONS[name](t, x * 1.5)
         shown.append(walk(y.grad_fn))
     assert shown[1] == shown[0]
+
+
+def shown(t: Any, call: str) -> str:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        node = eval(call, graph_calls.names(t)).grad_fn
+    return f"{plain(node)}({', '.join(plain(n) for n, _ in node.next_functions)})"
+
+
+def plain(node: Any) -> str:
+    return "None" if node is None else repr(node).split(" object at ")[0].strip("<")
+
+
+@pytest.mark.parametrize("call", graph_calls.calls())
+def test_a_call_is_shown_as_PyTorch_shows_it(call: str) -> None:
+    assert shown(mine, call) == shown(theirs, call)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "nn.Linear(6, 3)(h)",
+        "nn.Linear(4, 3)(b)",
+        "nn.Linear(4, 3, bias=False)(b)",
+        "t.matmul(b, b2)",
+        "b @ u",
+        "h[0, 1]",
+        "h[1:, None, 2]",
+        "2 / h",
+        "F.cross_entropy(h, cls)",
+        "F.cross_entropy(h, tgt)",
+        "F.l1_loss(h, h2)",
+        "F.normalize(h)",
+        "t.logdet(spd)",
+        "F.mse_loss(h, tgt)",
+        "t.addcmul(h, h2, h)",
+        "h + dbl",
+        "F.max_pool1d(seq, 2)",
+    ],
+)
+def test_steps_that_are_one_op_here_are_shown_apart(call: str) -> None:
+    trees = []
+    for t in (theirs, mine):
+        node = eval(call, graph_calls.names(t)).grad_fn
+        trees.append(walk(node))
+        left = [node]
+        while left:
+            n = left.pop()
+            assert n.metadata == {}
+            left += [c for c, _ in n.next_functions if c is not None]
+    assert trees[1] == trees[0]
+
+
+def test_a_weight_is_found_from_the_output_through_steps_in_between() -> None:
+    for t in (theirs, mine):
+        layer = t.nn.Linear(6, 3)
+        node = layer(t.ones(2, 4, 6)).sum().grad_fn
+        found, left = [], [node]
+        while left:
+            n = left.pop()
+            if hasattr(n, "variable"):
+                found.append(n.variable)
+            left += [c for c, _ in n.next_functions if c is not None]
+        assert {id(v) for v in found} == {id(layer.weight), id(layer.bias)}
+
+
+def test_a_step_in_between_is_the_same_object_as_long_as_it_is_held() -> None:
+    node = mine.nn.Linear(6, 3)(mine.ones(2, 6)).grad_fn
+    turned = node.next_functions[2][0]
+    assert turned.name() == "TBackward0"
+    assert node.next_functions[2][0] is turned
+    assert node.next_functions[2][0] == turned
+    assert turned.next_functions[0][0].name() == "torch::autograd::AccumulateGrad"
+
+
+def test_the_node_of_a_function_outlives_its_output() -> None:
+    for t in (theirs, mine):
+
+        class Scaled(t.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, factor, other):
+                return x * factor + other
+
+            @staticmethod
+            def backward(ctx, g):
+                return g, None, g
+
+        x = t.ones(3, requires_grad=True)
+        node = Scaled.apply(x, 2.0, t.ones(3)).grad_fn
+        assert node.name() == "ScaledBackward"
+        assert [plain(n) for n, _ in node.next_functions] == ["AccumulateGrad", "None"]
 
 
 @pytest.mark.parametrize("name", ["mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy_with_logits"])

@@ -141,7 +141,8 @@ class FunctionOp(Recorded):
 
     @staticmethod
     def shown(node: CoreNode) -> Any:
-        """The `grad_fn` of a node."""
+        """The `grad_fn` of a node: its context, which whoever holds it may follow even if the output is gone."""
+        node.s._held = node
         return node.s
 
     @staticmethod

@@ -58,7 +58,7 @@ def checkpoint(
             raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
         if not any(isinstance(a, Core) and own(a.node) is not None for a in args):
             warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
-        return _Reentrant.apply(_Again(function, preserve, contextlib.nullcontext, contextlib.nullcontext), *args)
+        return CheckpointFunction.apply(_Again(function, preserve, contextlib.nullcontext, contextlib.nullcontext), *args)
     first, later = context_fn()
     again = _Again(function, preserve, lambda: first, lambda: later)
     return _not_reentrant(again, args, kwargs)
@@ -118,7 +118,7 @@ def _not_reentrant(again: _Again, args: Any, kwargs: Any) -> Any:
         raise CheckpointError(str(error)) from error
 
 
-class _Reentrant(Function):
+class CheckpointFunction(Function):
     """Runs without recording, and records when it is run again, in a backward pass of its own."""
 
     @staticmethod

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.torch._tagged import name_all
+from tapegrad.torch._tagged import NN, name_all
 from tapegrad.torch.nn.functional import activation, attention, distance, images, loss, norm, vision
 
 _PARTS = (activation, attention, distance, images, loss, norm, vision)
 for _part in _PARTS:
     globals().update({name: getattr(_part, name) for name in _part.__all__})
-name_all(globals())
+name_all(globals(), NN)
 
 
 def __getattr__(name: str) -> Any:

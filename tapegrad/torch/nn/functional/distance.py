@@ -8,7 +8,7 @@ import numpy as np
 
 import tapegrad.nn  # noqa: F401  declares its ops
 from tapegrad.torch._functions._build import FUNCTIONS
-from tapegrad.torch._shapes import transpose
+from tapegrad.torch._shapes import t, transpose
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import wrap
 
@@ -24,7 +24,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
             return _dense(input, weight, bias)
         if len(input.array.shape) == 2:
             return _matmul_adjoint(input, weight)
-    y = _matmul(input, weight if len(weight.array.shape) == 1 else transpose(weight, -1, -2))
+    y = _matmul(input, t(weight) if len(weight.array.shape) < 3 else transpose(weight, -1, -2))
     return y if bias is None else S.add(y, bias)
 
 
