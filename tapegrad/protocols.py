@@ -13,7 +13,8 @@ import numpy as np
 
 from tapegrad.core.tensor import Tensor
 from tapegrad.errors import ArgumentError, DetachedError, ShapeError
-from tapegrad.numpy_functions import ACCUMULATIONS, FUNCTIONS, REDUCTIONS, UFUNC_COMPOSITIONS, UFUNC_NAMES, Row, target
+from tapegrad.numpy_compositions import UFUNC_COMPOSITIONS
+from tapegrad.numpy_functions import ACCUMULATIONS, FUNCTIONS, REDUCTIONS, UFUNC_NAMES, Row, target
 from tapegrad.ops.convert import asarray
 from tapegrad.ops.exchange import is_recorded
 from tapegrad.ops.inplace import fitting, rebind

@@ -11,7 +11,7 @@ from keras.src.backend.common import dtypes
 
 import tapegrad as tg
 from tapegrad.keras.backend.core import convert_to_numpy, convert_to_tensor
-from tapegrad.numpy_functions import COMPOSITIONS
+from tapegrad.numpy_compositions import COMPOSITIONS
 from tapegrad.ops.convert import asarray
 from tapegrad.ops.exchange import is_recorded
 from tapegrad.registry.space import F

@@ -12,7 +12,7 @@ from tapegrad.core.tensor import Tensor
 from tapegrad.keras.backend.arrays import array
 from tapegrad.keras.backend.core import convert_to_numpy, convert_to_tensor
 from tapegrad.keras.backend.values import by_values
-from tapegrad.numpy_functions import COMPOSITIONS
+from tapegrad.numpy_compositions import COMPOSITIONS
 from tapegrad.ops.convert import asarray
 from tapegrad.registry.space import F
 
