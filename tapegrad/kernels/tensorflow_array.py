@@ -10,14 +10,12 @@ import tensorflow as tf
 
 from tapegrad.errors import SymbolicValueError
 from tapegrad.kernels import tensorflow_calls as calls
+from tapegrad.kernels import tensorflow_later as later
 from tapegrad.kernels.tensorflow_calls import BF16, EAGER, F32, F64, NUMPY_OF, constant
 from tapegrad.kernels.tensorflow_lengths import shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-_ADD_N, _CONCAT = calls.one("AddN"), calls.op("ConcatV2")
-_SMALL, _MOST = 65536, 32
 
 
 @final
@@ -53,16 +51,12 @@ class TFArray:
         summands = self._summands
         if summands is None:
             raise AttributeError("'TFArray' object has no attribute 'bare' yet", name=name, obj=self)
-        found = self.bare = _total(summands[: self._count], self._shape or ())
+        found = self.bare = later.total(summands[: self._count], self._shape or ())
         self._summands = None
         return found
 
     def plus(self, other: TFArray) -> TFArray | None:
-        """The sum with an array of the same shape, put off until it is read; None for what is not put off.
-
-        Cotangents of a small array that is used often come one by one: they are added by one op (measured for 8x8: a
-        third of the time of a sweep).  Few are put off, and small ones alone, for they are held until then.
-        """
+        """The sum with an array of the same shape, put off until it is read; None for what is not put off."""
         d = self.dtype
         if d is not other.dtype or not (d is F32 or d is F64):
             return None
@@ -71,12 +65,12 @@ class TFArray:
             return None
         summands = self._summands
         if summands is None:
-            if not may_wait(s):
+            if not later.may_wait(s):
                 return None
             summands = [self.bare]
         else:
             count = self._count
-            if count >= _MOST:
+            if count >= later.MOST:
                 summands = [self.bare]
             elif count < len(summands):  # another array has added to this one already
                 summands = summands[:count]
@@ -84,12 +78,17 @@ class TFArray:
             summands.append(other.bare)
         else:
             summands.extend(other._summands[: other._count])
-        y = TFArray()
-        y._summands = summands
-        y._count = len(summands)
-        y.dtype = d
-        y._shape = s
-        return y
+        return put_off(summands, d, s)
+
+    def times(self, other: TFArray) -> TFArray | None:
+        """The product with an array of the same shape, put off until it is read; None for what is not put off."""
+        d = self.dtype
+        if d is not other.dtype or not (d is F32 or d is F64):
+            return None
+        s = self._known_shape()
+        if s is None or s != other._known_shape() or not later.may_wait(s) or self.symbolic or other.symbolic:
+            return None
+        return put_off([later.Product(self.bare, other.bare)], d, s)
 
     def _known_shape(self) -> tuple[Any, ...] | None:
         """The shape, unless a graph would have to be asked."""
@@ -194,48 +193,14 @@ class TFArray:
     __hash__ = object.__hash__
 
 
-def may_wait(shape: tuple[Any, ...]) -> bool:
-    """Whether a sum of arrays of this shape may be put off."""
-    size = math.prod(shape)
-    return not calls.MANY and type(size) is int and size <= _SMALL  # else a length is not known yet
-
-
-@final
-class Piece:
-    """What lies between two places along one axis of a sum that has been put off, where all else is zero."""
-
-    __slots__ = ("axis", "bare", "otherwise", "start", "stop")
-
-    def __init__(self, axis: int, start: int, stop: int, bare: Any, otherwise: Callable[[], Any]) -> None:
-        self.axis = axis
-        self.start = start
-        self.stop = stop
-        self.bare = bare
-        self.otherwise = otherwise  # the whole array, with zeros
-
-    def alone(self, dtype: np.dtype[Any], shape: tuple[Any, ...]) -> TFArray:
-        """An array of which only this piece is known yet."""
-        y = TFArray()
-        y._summands = [self]
-        y._count = 1
-        y.dtype = dtype
-        y._shape = shape
-        return y
-
-
-def _total(summands: list[Any], shape: tuple[Any, ...]) -> Any:
-    """The sum of tensors and pieces; pieces that lie side by side and leave no gap are put together."""
-    pieces = sorted((p for p in summands if type(p) is Piece), key=lambda p: p.start)
-    if pieces:
-        summands = [t for t in summands if type(t) is not Piece]
-        axis = pieces[0].axis
-        ends = [0, *(p.stop for p in pieces)]
-        fit = all(p.axis == axis and p.start == end for p, end in zip(pieces, ends, strict=False))
-        if fit and ends[-1] == shape[axis] and len(pieces) > 1:
-            summands.append(_CONCAT([p.bare for p in pieces], calls.number(axis)))
-        else:
-            summands.extend(p.otherwise() for p in pieces)
-    return summands[0] if len(summands) == 1 else _ADD_N(summands)
+def put_off(summands: list[Any], dtype: np.dtype[Any], shape: tuple[Any, ...]) -> TFArray:
+    """An array of which the summands are known, and computed when it is read."""
+    y = TFArray()
+    y._summands = summands
+    y._count = len(summands)
+    y.dtype = dtype
+    y._shape = shape
+    return y
 
 
 def made(bare: Any, dtype: np.dtype[Any], shape: tuple[Any, ...] | None = None) -> TFArray:

@@ -99,6 +99,12 @@ def _added(self: TFArray, other: Any) -> Any:
     return self + other if found is None else found
 
 
+def _multiplied(self: TFArray, other: Any) -> Any:
+    """`x *= y`, which only the engine writes: a new array, whose product may be put off."""
+    found = self.times(other) if type(other) is TFArray else None
+    return self * other if found is None else found
+
+
 def _of_one(kernel: Callable[[Any], Any]) -> Callable[[TFArray], Any]:
     """An operator of one array; called as a method, a kernel that is no function would not be given it."""
     placed = staying(kernel) if calls.MANY else kernel
@@ -108,4 +114,5 @@ def _of_one(kernel: Callable[[Any], Any]) -> Callable[[TFArray], Any]:
 for _name, _function in {"neg": negative, "abs": abs, "invert": bitwise_invert, "pos": positive}.items():
     setattr(TFArray, f"__{_name}__", _of_one(_function))
 TFArray.__iadd__ = _added  # type: ignore[attr-defined]
+TFArray.__imul__ = _multiplied  # type: ignore[attr-defined]
 TFArray.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]

@@ -36,15 +36,13 @@ def getitem(x: Any, index: Any) -> Any:
     x = asarray(x)
     found = KNOWN.get(key) if (key := key_of(index, x.shape)) is not None else None
     if found is not None:
-        bounds, masks, _ = found
-        return made(_SLICE(x.bare, *bounds, **masks), x.dtype)
+        return found.picked(x)
     parts = parts_of(index, x.shape)
     if not all(map(is_part, parts)):
         return _picked(x, parts)
     if all(type(p) is slice and p == slice(None) for p in parts):
         return x
-    bounds, masks, _ = basic(index, x.shape)
-    return made(_SLICE(x.bare, *bounds, **masks), x.dtype)
+    return basic(index, x.shape).picked(x)
 
 
 def _picked(x: Any, parts: list[Any]) -> Any:

@@ -6,9 +6,10 @@ from typing import Any
 
 from tapegrad.kernels import tensorflow_calls as calls
 from tapegrad.kernels.tensorflow_arithmetic import multiply
-from tapegrad.kernels.tensorflow_array import made
+from tapegrad.kernels.tensorflow_array import TFArray, made, put_off
 from tapegrad.kernels.tensorflow_basics import conj
-from tapegrad.kernels.tensorflow_calls import BOOL, F32, F64
+from tapegrad.kernels.tensorflow_calls import BOOL, EAGER, F32, F64
+from tapegrad.kernels.tensorflow_later import MatrixProduct, may_wait
 from tapegrad.kernels.tensorflow_lengths import Size
 from tapegrad.kernels.tensorflow_promotion import able, converted, pair
 from tapegrad.kernels.tensorflow_shape import expand_dims, matrix_adjoint, squeeze
@@ -35,8 +36,10 @@ def _mismatch(x1: Any, x2: Any) -> str:
 
 def matmul(x1: Any, x2: Any) -> Any:
     """The matrix product."""
-    a, b, d = pair(x1, x2)
-    x1, x2 = made(a, d), made(b, d)
+    if type(x1) is not TFArray or type(x2) is not TFArray or x1.dtype is not x2.dtype:
+        a, b, d = pair(x1, x2)
+        x1, x2 = made(a, d), made(b, d)
+    a, b, d = x1.bare, x2.bare, x1.dtype
     problem = _mismatch(x1, x2)
     if problem:
         raise ValueError(problem)
@@ -48,7 +51,7 @@ def matmul(x1: Any, x2: Any) -> Any:
         if w is not d:
             return converted(matmul(converted(x1, w), converted(x2, w)), d)
     if n1 == n2 == 2:
-        return made(_MATMUL(a, b, transpose_a=False, transpose_b=False), d)
+        return made(_MATMUL(a, b, transpose_a=False, transpose_b=False), d, (x1.shape[0], x2.shape[1]))
     if n1 == 1:
         x1 = expand_dims(x1, axis=0)
     if n2 == 1:
@@ -60,7 +63,11 @@ def matmul(x1: Any, x2: Any) -> Any:
 
 
 def adjoint_matmul(x1: Any, x2: Any) -> Any:
-    """The conjugate transpose of the first matrix times the second."""
+    """The conjugate transpose of the first matrix times the second; of small ones it is put off, for often it is a summand."""
+    if type(x1) is TFArray and type(x2) is TFArray and (d := x1.dtype) is x2.dtype and (d is F32 or d is F64):
+        (n, k), (_, m) = s1, s2 = x1.shape, x2.shape
+        if may_wait(s1, s2, (k, m)) and n == s2[0] and type(x1.bare) is type(x2.bare) is EAGER:
+            return put_off([MatrixProduct(x1.bare, x2.bare)], d, (k, m))
     a, b, d = pair(x1, x2)
     if d is F32 or d is F64:
         return made(_MATMUL(a, b, transpose_a=True, transpose_b=False), d)

@@ -10,10 +10,11 @@ import numpy as np
 from tapegrad.kernels import tensorflow_calls as calls
 from tapegrad.kernels.numpy_scatter import Rows
 from tapegrad.kernels.tensorflow_arithmetic import maximum
-from tapegrad.kernels.tensorflow_array import Piece, TFArray, made, may_wait
+from tapegrad.kernels.tensorflow_array import TFArray, made, put_off
 from tapegrad.kernels.tensorflow_basics import equal, greater_equal, where
 from tapegrad.kernels.tensorflow_calls import BOOL, F32, F64, INT64, cast
 from tapegrad.kernels.tensorflow_index import basic, basic_of, is_basic, parts_of
+from tapegrad.kernels.tensorflow_later import Piece, may_wait
 from tapegrad.kernels.tensorflow_lengths import Size, shape_tensor
 from tapegrad.kernels.tensorflow_pick import from_start, getitem, place_of
 from tapegrad.kernels.tensorflow_promotion import asarray, common, converted
@@ -29,14 +30,14 @@ def put_add(g: Any, index: Any, shape: Any) -> Any:
     """Zeros of this shape, with `g` added at the index."""
     g, shape = asarray(g), tuple(shape)
     if is_basic(index):
-        bounds, masks, along = basic(index, shape)
+        found = basic(index, shape)
 
         def whole() -> Any:
-            return _SLICE_GRAD(shape_tensor(shape), *bounds, g.bare, **masks)
+            return _SLICE_GRAD(shape_tensor(shape), *found.bounds, g.bare, **found.masks)
 
         d = g.dtype
-        if along is not None and (d is F32 or d is F64) and may_wait(shape):
-            return Piece(*along, g.bare, whole).alone(d, shape)
+        if (along := found.along) is not None and (d is F32 or d is F64) and may_wait(shape):
+            return put_off([Piece(*along, g.bare, whole)], d, shape)
         return made(whole(), d, shape)
     if _is_rows(index):
         return take_add(g, index[0] if type(index) is tuple else index, shape, 0)

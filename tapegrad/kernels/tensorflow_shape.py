@@ -35,13 +35,17 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None) -> Any:
 
 
 def zeros(shape: Any, *, dtype: Any = calls.F64) -> Any:
-    shape, dtype = _sizes(shape), np.dtype(dtype)
-    return made(_FILL(shape_tensor(shape), scalar(0, dtype)), dtype, shape)
+    return _filled(_sizes(shape), 0, np.dtype(dtype))
 
 
 def ones(shape: Any, *, dtype: Any = calls.F64) -> Any:
-    shape, dtype = _sizes(shape), np.dtype(dtype)
-    return made(_FILL(shape_tensor(shape), scalar(1, dtype)), dtype, shape)
+    return _filled(_sizes(shape), 1, np.dtype(dtype))
+
+
+def _filled(shape: tuple[Any, ...], value: int, dtype: Any) -> Any:
+    """One number of 0 axes is a constant that is there already: the cotangent of most losses."""
+    number = scalar(value, dtype)
+    return made(_FILL(shape_tensor(shape), number) if shape else number, dtype, shape)
 
 
 def zeros_beside(x: Any, dtype: Any) -> Any:

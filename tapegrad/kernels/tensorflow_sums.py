@@ -9,10 +9,11 @@ import numpy as np
 
 from tapegrad.kernels import tensorflow_calls as calls
 from tapegrad.kernels.tensorflow_arithmetic import abs, divide, multiply, square
-from tapegrad.kernels.tensorflow_array import made
+from tapegrad.kernels.tensorflow_array import made, put_off
 from tapegrad.kernels.tensorflow_basics import astype, equal, isfinite, isnan, logical_and, logical_or, truths, where
 from tapegrad.kernels.tensorflow_calls import BOOL, F32, F64, INT32, INT64, UINT64, cast, ints, number
 from tapegrad.kernels.tensorflow_functions import sqrt
+from tapegrad.kernels.tensorflow_later import Reduced, may_wait
 from tapegrad.kernels.tensorflow_lengths import Size, is_static, shape_tensor
 from tapegrad.kernels.tensorflow_promotion import asarray, converted
 from tapegrad.kernels.tensorflow_shape import axes_of, concat, one_axis, ones, reshape, zeros
@@ -61,6 +62,8 @@ def sum_to(x: Any, shape: Any) -> Any:
     axes = (*range(extra), *(i + extra for i, n in enumerate(shape) if n == 1 and here[i + extra] != 1))
     if not axes:
         return x
+    if len(axes) == extra and (x.dtype is F32 or x.dtype is F64) and may_wait(here) and not x.symbolic:
+        return put_off([Reduced(x.bare, here)], x.dtype, shape)
     y = sum(x, axis=axes, keepdims=bool(extra < len(axes)))
     return y if extra == len(axes) or not extra else reshape(y, shape)
 

@@ -14,7 +14,7 @@ from tapegrad.errors import DeclarationError
 from tapegrad.registry.around import surrounded
 from tapegrad.registry.op import Op, Param, Spec
 from tapegrad.registry.source import entry_source, parameters
-from tapegrad.registry.space import ARRAYS, BUILTIN, NUMPY, SCALARS, F, space_of
+from tapegrad.registry.space import ARRAYS, BUILTIN, NUMPY, SCALARS, SPACES, F, space_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,6 +111,7 @@ def _environment(op: Op, style: Style | None) -> dict[str, Any]:
         "ARRAYS": ARRAYS,
         "BUILTIN": BUILTIN,
         "SCALARS": SCALARS,
+        "SPACES": SPACES,
         "state": state,
         "tick": tick,
         "space_of": space_of,

@@ -330,7 +330,8 @@ def _product(variant: Variant, a: str, i: int, recorded: bool, *, reuse: bool) -
     onto = f"add_product(r.grad, g, {partial})"
     if not reuse:
         return [f"c = g * {partial}"], "True", onto
-    return ["if own:", f"    g *= {partial}", "    c = g", "else:", f"    c = g * {partial}"], "True", onto
+    # What cannot be written to gives a new array, which may put off the product until it is known whether it is a summand.
+    return ["if own or type(g) is not ndarray:", f"    g *= {partial}", "    c = g", "else:", f"    c = g * {partial}"], "True", onto
 
 
 def compile_pull(variant: Variant, *, recorded: bool) -> Callable[[Node, Any], None]:

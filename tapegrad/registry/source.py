@@ -241,6 +241,10 @@ def _computing(op: Op, styled: bool) -> list[str]:
             ]
     lines += [f"            y = {expression}"]
     lines += [
+        f"        elif {_of_one_set(kinds)}:",
+        f"            y = {expression if op.symbol else f'SPACES[{_first_array(kinds)}].{op.key}({args})'}",
+    ] if op.key.isidentifier() else []
+    lines += [
         "        else:",
         f"            found = over_batch(OP, ({_raws(op)},), ({_nodes(op)},){_keywords(op)})",
         "            if found is not None:",
@@ -248,6 +252,20 @@ def _computing(op: Op, styled: bool) -> list[str]:
         f"            y = dispatch(OP, ({_raws(op)},), {args})",
     ]
     return lines + _failing(f"({_raws(op)},)")
+
+
+def _of_one_set(kinds: list[str]) -> str:
+    """The test for arrays of one kernel set, Python's numbers among them: no batch can be hidden, and it is known who computes."""
+    if len(kinds) == 1:
+        return f"{kinds[0]} in ARRAYS"
+    if len(kinds) == 2:
+        a, b = kinds
+        return f"({a} in ARRAYS and ({b} is {a} or {b} in SCALARS)) or ({a} in SCALARS and {b} in ARRAYS)"
+    return f"{kinds[0]} in ARRAYS and " + " and ".join(f"{k} is {kinds[0]}" for k in kinds[1:])
+
+
+def _first_array(kinds: list[str]) -> str:
+    return f"{kinds[0]} if {kinds[0]} in ARRAYS else {kinds[1]}" if len(kinds) == 2 else kinds[0]
 
 
 def _failing(raws: str) -> list[str]:
