@@ -35,9 +35,9 @@ class Binding:
             leaves, rebuild = _parts(value)
             self._rebuild.append(rebuild)
             self._arity.append(len(leaves))
-            for i, leaf in enumerate(leaves):
+            for leaf, name in zip(leaves, _named(value, label), strict=True):
                 word = word_for(leaf, label)
-                self.names.append(label if len(leaves) == 1 else f"{label}[{i}]")
+                self.names.append(name)
                 if isinstance(word, Fixed):
                     self._fixed[len(self.names) - 1] = word.value
                     word = Word(kind="fixed", base=word.value, fixed=True)
@@ -94,6 +94,14 @@ def _parts(value: Any) -> tuple[list[Any], Any]:
             return [value], _only
         return _nested(value)
     return [value], _only
+
+
+def _named(value: Any, label: str) -> list[str]:
+    """What the leaves of an argument are called: ``p['w']``, ``xs[0]``."""
+    if _parts(value)[1] is _only:
+        return [label]
+    items = _sorted(value) if isinstance(value, dict) else list(enumerate(value))
+    return [name for key, part in items for name in _named(part, f"{label}[{key!r}]")]
 
 
 def _nested(value: Any) -> tuple[list[Any], Any]:

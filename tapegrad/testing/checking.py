@@ -29,7 +29,7 @@ def check(f: Function, /, *examples: Any, **words: Any) -> Result:
     * `cotangent`: instead of drawn ones, with examples; `kinks`: "fail", or "warn" for programs of many ops.
     * `dtypes`: "fail" or, the default for NumPy, "warn" where single precision in gives a gradient in double precision.
     * `nondeterministic`: how far two calls may differ; `prove`: also count which planted mistakes are caught.
-    * `inputs`: words for parameters whose names are among these.
+    * `inputs`: a dict of words for parameters whose names are among these.
 
     >>> check(np.sin, vjp=lambda g, x: g * np.cos(x)).ok
     True
@@ -60,7 +60,7 @@ def examine(
     dtypes: str | None = None,
     nondeterministic: float = 0.0,
     prove: bool = False,
-    inputs: dict[str, Any] | None = None,
+    inputs: Any = None,
     progress: Callable[[float], None] | None = None,
     **words: Any,
 ) -> Result:
@@ -69,16 +69,19 @@ def examine(
     >>> examine(np.cos, vjp=lambda g, x: g * np.sin(x)).ok
     False
     """
+    # Layers of Keras have a parameter of that name: what is no dict of words is the word for it.
+    named = inputs if isinstance(inputs, dict) else {} if inputs is None else {"inputs": inputs}
     session = Session(
-        f, examples, {**words, **(inputs or {})}, vjp=vjp, jvp=jvp, second=second, framework=framework,
+        f, examples, {**words, **named}, vjp=vjp, jvp=jvp, second=second, framework=framework,
         profile=profile_named(profile), seed=seed, only=_names("only", only), skip=_names("skip", skip) or frozenset(),
         cotangent=cotangent, kinks=kinks, dtypes=dtypes, nondeterministic=nondeterministic, progress=progress,
     )  # fmt: skip
-    result = session.run()
-    if prove and result.ok:
-        from tapegrad.testing.prove import prove as proof
+    with session.system.at_work():
+        result = session.run()
+        if prove and result.ok:
+            from tapegrad.testing.prove import prove as proof
 
-        result.mutants = proof(session)
+            result.mutants = proof(session)
     return result
 
 

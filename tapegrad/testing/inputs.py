@@ -10,7 +10,7 @@ import numpy as np
 
 from tapegrad.errors import ArgumentError
 from tapegrad.testing.draw import hermitian_part
-from tapegrad.testing.recipes import RECIPES, TAME
+from tapegrad.testing.recipes import MIXED, RECIPES, TAME, as_complex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -225,7 +225,10 @@ class Source:
             return np.asarray(w.base * (1 + 0.3 * self.rng.uniform(-1, 1, shape))).astype(w.dtype)
         x = np.asarray(RECIPES[recipe](self.rng, shape, lo, hi, self.mined), float)
         if np.dtype(w.dtype).kind == "c":
-            x = x + 1j * np.asarray(RECIPES[recipe](self.rng, shape, lo, hi, self.mined))
+            parts = x, np.asarray(RECIPES[recipe](self.rng, shape, lo, hi, self.mined), float)
+            x = as_complex(self.rng, *parts, mixed=recipe in MIXED and lo == -math.inf and hi == math.inf)
+            if recipe == "one zero":
+                x = np.where(parts[0] == 0, 0, x)
         return np.asarray(x).astype(w.dtype, copy=False)
 
     def _free_shapes(self, k: int, long: int) -> dict[int, tuple[int, ...]]:

@@ -40,20 +40,24 @@ def bends(t: Trial, error: float) -> bool:
 def jumps(t: Trial) -> bool:
     """Whether f itself jumps here, or has a pole as log does at zero: a difference that does not fall with the step."""
     with np.errstate(all="ignore"):
-        u = t.direction()
-        sizes = []
-        for h in (1e-3, 1e-6, 1e-9):
-            above = t.moved([x + h * v for x, v in zip(t.active, u, strict=True)])
-            below = t.moved([x - h * v for x, v in zip(t.active, u, strict=True)])
-            if not [y.shape for y in above] == [y.shape for y in below] == [y.shape for y in t.ys_before]:
-                return True
-            apart = [
-                np.abs(y - z).max(initial=0.0) for ys in (above, below) for y, z in zip(ys, t.ys_before, strict=True)
-            ]
-            sizes.append(float(max(apart, default=0.0)))
-    return (
-        sizes[2] > 0 and sizes[2] > 0.3 * sizes[1] and sizes[1] > 0.1 * sizes[0] and sizes[2] > 1e-9 * t.settings.usual
-    )
+        return any(_jumps(t, t.direction(relative=relative)) for relative in (False, True))
+
+
+def _jumps(t: Trial, u: list[Any]) -> bool:
+    sizes = []
+    for h in (1e-3, 1e-6, 1e-9):
+        above = t.moved([x + h * v for x, v in zip(t.active, u, strict=True)])
+        below = t.moved([x - h * v for x, v in zip(t.active, u, strict=True)])
+        if not [y.shape for y in above] == [y.shape for y in below] == [y.shape for y in t.ys_before]:
+            return True
+        apart = [np.abs(y - z).max(initial=0.0) for ys in (above, below) for y, z in zip(ys, t.ys_before, strict=True)]
+        sizes.append(float(max(apart, default=0.0)))
+    return bool(stays(*sizes)) and sizes[2] > 1e-9 * t.settings.usual
+
+
+def stays(wide: Any, narrow: Any, finest: Any) -> Any:
+    """Whether differences at steps 1e-3, 1e-6, 1e-9 do not fall with them."""
+    return (finest > 0) & (finest > 0.3 * narrow) & (narrow > 0.1 * wide)
 
 
 def _mixed(t: Trial, here: list[Any], a: list[Any], b: list[Any], h: float) -> float:
@@ -100,7 +104,9 @@ def _neighbours(t: Trial, gs: list[Any], count: int) -> list[Any]:
     for k in range(count):
         h = (1e-3, 1e-4, 1e-5, 1e-3, 1e-6)[k % 5]
         moves = t.direction()
-        if k in (6, 7):  # the order that a stable sort takes ties in, and its reverse
+        if k in (0, 1):  # where the gradient points to, and back: the end of a ball of gradients is met in no other way
+            moves = _along(t, moves, back=k == 1)
+        elif k in (6, 7):  # the order that a stable sort takes ties in, and its reverse
             moves = [np.abs(u) * _rising(u, k == 7) for u in moves]
         elif k % 4 == 3:  # one leaf stands still
             still = k // 4 % len(moves)
@@ -109,6 +115,17 @@ def _neighbours(t: Trial, gs: list[Any], count: int) -> list[Any]:
         if np.isfinite(row).all():
             rows.append(row)
     return rows
+
+
+def _along(t: Trial, moves: list[Any], *, back: bool) -> list[Any]:
+    """Moves of the same size in the direction of the gradient, but for a few percent: ties do not stay ties."""
+    steepest = max((float(np.abs(c).max(initial=0.0)) for c in t.grads), default=0.0)
+    if not steepest or [c.shape for c in t.grads] != [u.shape for u in moves]:
+        return moves
+    size = max(float(np.abs(u).max(initial=0.0)) for u in moves) / steepest
+    if back:
+        size = -size
+    return [np.asarray(size * c + 0.03 * u, u.dtype) for c, u in zip(t.grads, moves, strict=True)]
 
 
 def _rising(u: Any, back: bool) -> Any:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 LEVELS = 12
 QUICK = (3, 4)  # of steps 4**-k: enough for a smooth function with a right derivative
+FINER = (1e-3, 1e-6)  # times the usual steps: tried before a claim is called wrong
+_EPS32 = float(np.finfo(np.float32).eps)
 OK, WRONG, UNRESOLVED = "ok", "wrong", "unresolved"
 
 
@@ -98,10 +100,10 @@ class _Line:
         # Of the claim: a small element beside large ones may be the rest of a cancellation.
         self.rounding = eps * (size + 100 * largest * longest + 10 * self.expected)
         self.slopes: list[float] = []  # as differences have them
-        self.seen: dict[int, tuple[float, float]] = {}
+        self.seen: dict[int, tuple[float, float, float]] = {}
 
-    def at(self, k: int, *, noisy: bool = True) -> tuple[float, float]:
-        """Discrepancy and its noise at step 4**-k; without the noise if nobody asks for it."""
+    def at(self, k: int, *, noisy: bool = True) -> tuple[float, float, float]:
+        """Discrepancy, its noise (unless nobody asks for it), and the slope at step 4**-k."""
         found = self.seen.get(k)
         if found is not None and (not noisy or found[1] == found[1]):
             return found
@@ -125,10 +127,11 @@ class _Line:
                 if noisy:
                     size = np.abs(w)
                     least = min(1.0, float(size.max())) if self.usual is None else self.usual
-                    noise += _eps(y) * (float(np.vdot(weights, size)) + least * total)
-        if not again and math.isfinite(difference):
-            self.slopes.append(abs(difference) / (2 * h))
-        self.seen[k] = found = (difference - step) / (2 * h), noise / h if noisy else math.nan
+                    noise += rounding_of(y) * (float(np.vdot(weights, size)) + least * total)
+        slope = abs(difference) / (2 * h)
+        if not again and math.isfinite(slope):
+            self.slopes.append(slope)
+        self.seen[k] = found = (difference - step) / (2 * h), noise / h if noisy else math.nan, slope
         return found
 
     @property
@@ -149,6 +152,20 @@ def _eps(y: Any) -> float:
         if y.dtype.kind in "fc"
         else 1e-16
     )
+
+
+def rounding_of(y: Any) -> float:
+    """The rounding of values: of single precision where all are numbers of it, and not whole ones, whatever their dtype."""
+    eps = _eps(y)
+    if eps < _EPS32 and y.size and bool((y == y.astype(np.complex64 if y.dtype.kind == "c" else np.float32)).all()):
+        return eps if bool((y == np.round(y)).all()) else _EPS32
+    return eps
+
+
+def stairs(errors: Any, slopes: Any, scale: Any, claimed: Any) -> Any:
+    """Whether values stand still at the finest steps, and a claim is about right at longer ones: precision is lost inside."""
+    flat = (slopes[-3:] == 0).all(axis=0)
+    return flat & ((np.abs(errors) <= 0.03 * scale).sum(axis=0) >= 2) & (claimed != 0)
 
 
 def compare(
@@ -183,12 +200,13 @@ def compare(
 
 def _ladder(line: _Line) -> Verdict:
     seen = [line.at(k) for k in range(LEVELS)]
-    errors = np.array([e for e, _ in seen])
+    errors = np.array([e for e, _, _ in seen])
     h = 4.0 ** -np.arange(LEVELS)
     usable = np.isfinite(errors)
     errors = np.where(usable, errors, 0.0)
     tail = np.abs(np.diff(errors[-3:])).max()  # the measured scatter: what rounding does at the finest steps
-    noise = np.maximum([n for _, n in seen], tail * h[-1] / h)
+    expected = np.array([n for _, n, _ in seen])
+    noise = np.maximum(expected, tail * h[-1] / h)
     scale = line.scale
     found, bound = _extrapolated(errors, noise, usable)
     bound += line.rounding
@@ -201,7 +219,12 @@ def _ladder(line: _Line) -> Verdict:
     if fits and ((bound <= 1e-3 * scale and agrees) or not scale):
         state = OK
     elif (
-        not fits and agrees and bound <= 0.03 * max(abs(found), line.moved) and _holds_out(errors, noise, usable, found)
+        not fits
+        and agrees
+        and bound <= 0.03 * max(abs(found), line.moved)
+        and _holds_out(errors, noise, usable, found)
+        and not (line.claimed and _vanishes(errors, expected, usable, found))
+        and not stairs(errors, np.array([slope for _, _, slope in seen]), scale, line.claimed)
     ):
         state = WRONG
     elif abs(found) + bound <= 1e-9 * line.expected:
@@ -215,6 +238,12 @@ def _holds_out(errors: Any, noise: Any, usable: Any, found: float) -> bool:
     """Whether a small discrepancy is still there at the finest step at which it could be seen."""
     seen = np.flatnonzero(usable & (10 * noise <= abs(found)))
     return bool(seen.size) and abs(errors[seen[-1]] - found) <= 0.5 * abs(found)
+
+
+def _vanishes(errors: Any, noise: Any, usable: Any, found: float) -> bool:
+    """Whether a claim that is not 0 is right at the finest step that rounding allows: scatter is then that of jumps."""
+    seen = np.flatnonzero(usable & (10 * noise <= abs(found)))
+    return bool(seen.size) and abs(errors[seen[-1]]) <= 0.1 * abs(found)
 
 
 def _extrapolated(errors: Any, noise: Any, usable: Any) -> tuple[float, float]:

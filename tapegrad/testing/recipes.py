@@ -129,6 +129,17 @@ def descending(rng: Generator, shape: tuple[int, ...], lo: float, hi: float, min
     return np.sort(x, axis=-1)[..., ::-1].copy() if shape else x
 
 
+def as_complex(rng: Generator, a: Any, b: Any, *, mixed: bool) -> Any:
+    """Complex numbers of two arrays of real ones: their parts; if `mixed`, at times a size and any phase, or one part only."""
+    z = a + 1j * b
+    if mixed:
+        kind = rng.random(np.shape(a))
+        z = np.where(kind < 0.25, a * np.exp(2j * np.pi * rng.random(np.shape(a))), z)
+        z = np.where((kind >= 0.25) & (kind < 0.375), a + 0j, z)
+        z = np.where((kind >= 0.375) & (kind < 0.5), 1j * a, z)
+    return z
+
+
 RECIPES: dict[str, Recipe] = {
     "usual": usual,
     "ties": ties,
@@ -147,3 +158,5 @@ RECIPES: dict[str, Recipe] = {
 }
 #: Those on which rounding is of the size of eps: what is compared exactly is compared there.
 TAME = frozenset(["usual", "ties", "zeros", "equal", "positive", "negative", "one zero", "descending"])
+#: Those whose numbers, where they are complex, are sizes as well as parts.
+MIXED = frozenset(["from code", "ends", "scales", "tiny", "large"])

@@ -68,9 +68,10 @@ class Result:
     def __str__(self) -> str:
         if self.failure is None:
             return self._short()
-        width = 13
+        lines = [("property", self.failure.property), *self.lines]
+        width = max(13, *(len(key) + 2 for key, _ in lines))
         first = f"{self.name}: {self.failure.what}"
-        body = [f"  {key:{width}}{text}" for key, text in [("property", self.failure.property), *self.lines]]
+        body = [f"  {key:{width}}{text}" for key, text in lines]
         return "\n".join([first, *body])
 
     def _short(self) -> str:

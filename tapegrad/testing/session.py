@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tapegrad.errors import ArgumentError
-from tapegrad.testing import mined, sweep
+from tapegrad.testing import mined
 from tapegrad.testing.binding import bind
+from tapegrad.testing.elements import layout_of
 from tapegrad.testing.explaining import explain
 from tapegrad.testing.inputs import Point, Source, find_domains
 from tapegrad.testing.outcome import HOLDS, SILENT, UNDECIDED, Failure
 from tapegrad.testing.profiles import ASKED
 from tapegrad.testing.properties import PROPERTIES
+from tapegrad.testing.region import region, single
 from tapegrad.testing.report import Result
+from tapegrad.testing.sweep import sweep
 from tapegrad.testing.systems.choose import as_numpy, build, framework_for, framework_returned, trial_frameworks
 from tapegrad.testing.trial import Refused, Settings, Trial
 
@@ -282,17 +285,16 @@ class Session:
     def _sweep(self) -> tuple[Point, Failure] | None:
         if self.cotangent is not None:
             return None
-        layout = sweep.layout_of(self.system, self.source)
+        layout = layout_of(self.system, self.source)
         if layout is None:
             return None
-        n = self.profile.swept // max(1, len(layout.leaves))
-        swept = sweep.sweep(self.system, self.source, self.settings, layout, n)
+        swept = sweep(self.system, self.source, self.settings, layout, self.profile.swept // len(layout.lines))
         self.result.swept, self.result.decided = swept.points, swept.decided
         self.result.properties["swept"] = self.result.properties.get("swept", 0) + 1
         if not swept.wrong:
             return None
-        where = sweep.region(swept, self.binding.names)
-        points = sweep.single(swept, layout, int(self.rng.integers(2**31)))
+        where = region(swept, layout, self.binding.names)
+        points = single(swept, layout, int(self.rng.integers(2**31)))
         for point in points:
             try:
                 failure = self.examine(point, names=("finite", "numeric"))

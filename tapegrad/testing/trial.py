@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tapegrad.testing.draw import hermitian_part
+from tapegrad.testing.inputs import Point
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tapegrad.testing.inputs import Point
     from tapegrad.testing.systems.base import System
 
     Domain = tuple[float, float]
@@ -196,6 +196,18 @@ class Trial:
         """The gradients with other active leaves."""
         full = self.system.replaced(self.kept, xs)
         return filled(self.system.run(full)[1]([g.copy() for g in gs]), self.active)
+
+    def of_vjp(self, system: System, leaves: list[Any]) -> Trial:
+        """The same for the vjp, as a function of these leaves and, after them, cotangents."""
+        known = self.settings
+        more = len(leaves) - len(known.domains)
+        domains = [*known.domains, *[(-np.inf, np.inf)] * more]
+        names = [*known.names, *(f"cotangent {k + 1}" for k in range(more))]
+        settings = Settings(domains, names, kinks=known.kinks, hermitian=list(known.hermitian))
+        settings.gain = known.gain
+        made = Trial(system, Point(leaves, self.point.label, self.point.seed, tame=True), settings)
+        made.gs = [made.noise(y) for y in made.ys]
+        return made
 
     def direction(self, *, one_hot: bool = False, relative: bool | None = None) -> list[Any]:
         """How far each active leaf moves: a tenth of itself, or of what is usual, within its domain."""

@@ -10,12 +10,13 @@ from tapegrad.testing.checking import examine
 from tests.testing.planted import natively
 from tests.testing.planted.aside import ASIDE
 from tests.testing.planted.known import KNOWN
+from tests.testing.planted.numbers import COMPLEX
 
 if TYPE_CHECKING:
     from tests.testing.planted.plant import Plant
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-PLANTS = [*KNOWN, *ASIDE]
+PLANTS = [*KNOWN, *ASIDE, *COMPLEX]
 #: What autograd does not show: it adds zeros of the argument's shape and dtype, has no rule here for forward mode or second
 #: order, copies a cotangent that it conjugates, and keeps no gradient that was given out.
 HIDDEN_BY_AUTOGRAD = frozenset(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from tapegrad.tree import flatten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     Arrays = Sequence[Any]
     Pull = Callable[[Arrays], list[Any]]
@@ -48,6 +50,10 @@ class System(ABC):
         self.call = call
         self.active = tuple(active)
         self.sources = tuple(sources)
+
+    def at_work(self) -> AbstractContextManager[None]:
+        """What a check is run inside of."""
+        return nullcontext()
 
     @abstractmethod
     def value(self, xs: Arrays) -> list[Any]:
@@ -96,7 +102,8 @@ class System(ABC):
         """The leaves with others in the place of the active ones."""
         full = list(xs)
         for i, x in zip(self.active, moved, strict=True):
-            full[i] = x if type(x) is np.ndarray else np.asarray(x)  # arithmetic makes scalars of 0-d arrays
+            kind = full[i].dtype  # arithmetic makes scalars of 0-d arrays, and those make float32 arrays wider
+            full[i] = x if type(x) is np.ndarray and x.dtype == kind else np.asarray(x, kind)
         return full
 
 

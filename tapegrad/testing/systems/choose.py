@@ -46,9 +46,14 @@ def framework_of(x: Any) -> str | None:
         top = kind.__module__.partition(".")[0]
         if top in _OF_MODULE:
             return _OF_MODULE[top]
+        if kind.__module__.startswith(("tapegrad.torch.nn.", "tapegrad.tf.module")):
+            return _style(kind.__module__)
     from tapegrad.core.tensor import Tensor
     from tapegrad.registry.op import Op
 
+    if type(x).__module__.partition(".")[0] == "keras":  # on tapegrad, if its variables are
+        held = [getattr(v, "value", v) for v in getattr(x, "trainable_variables", ())]
+        return "tapegrad.tf" if held and all(isinstance(v, Tensor) for v in held) else None
     return _style(type(x).__module__) if isinstance(x, Tensor | Op) else None
 
 

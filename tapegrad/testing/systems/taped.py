@@ -10,16 +10,20 @@ import numpy as np
 from tapegrad.core.tensor import Tensor
 from tapegrad.forward import ForwardAccumulator
 from tapegrad.ops.convert import asarray
+from tapegrad.ops.parts import astype
 from tapegrad.registry.op import Op
 from tapegrad.tape import GradientTape
 from tapegrad.testing.systems.base import EVERYTHING, System, outputs
+from tapegrad.testing.systems.modules import functional, with_variables
 from tapegrad.testing.trial import filled
 from tapegrad.transforms.batch import vmap
+from tapegrad.transforms.custom_reverse import custom_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tapegrad.testing.systems.base import Arrays, Pull
+    from tapegrad.testing.systems.modules import Opened
 
     Call = Callable[[list[Any]], Any]
 
@@ -28,7 +32,52 @@ def make(f: Any, name: str, call: Call, active: Sequence[int]) -> System:
     """A function of tensors; single if it is an op."""
     body = f.body if isinstance(f, Op) else f
     single = isinstance(f, Op) or str(getattr(f, "__module__", "")).startswith("tapegrad.ops")
-    return Taped(name, call, active, [body], single=single)
+    made = Taped(name, call, active, [body], single=single)
+    made.once = hasattr(f, "of_variables")
+    return made
+
+
+def opened(f: Any, examples: Sequence[Any], words: dict[str, Any]) -> Opened:
+    """A module of either style, or a Keras layer on tapegrad, as a function of its parameters too; else as it is."""
+    if hasattr(f, "named_parameters"):
+        from tapegrad.torch.func import functional_call
+
+        return functional(f, functional_call, examples, words)
+    if not getattr(f, "trainable_variables", ()):
+        return f, examples, words
+    held = [getattr(v, "value", v) if not isinstance(v, Tensor) else v for v in f.trainable_variables]
+
+    def call(args: Any, kwargs: Any, values: list[Any]) -> Any:
+        return _with_variables(f, held, values, args, kwargs)
+
+    return with_variables(f, [v.numpy() for v in held], call, examples, words)
+
+
+def _with_variables(module: Any, held: list[Any], values: list[Any], args: Any, kwargs: Any) -> Any:
+    """The module's output where its variables have other values; their gradients are those of the values."""
+
+    @custom_gradient
+    def run(*flat: Any) -> Any:
+        inputs, given = flat[: len(args)], flat[len(args) :]
+        before = [v.numpy().copy() for v in held]
+        for v, x in zip(held, given, strict=True):
+            v.assign(x)
+        with GradientTape(persistent=True) as tape:
+            tape.watch(list(inputs))
+            kind = held[0].array.dtype
+            cast = [astype(x, kind) if np.dtype(x.array.dtype).kind == "f" else x for x in inputs]
+            y = module(*cast, **kwargs)
+
+        def pull(*g: Any, variables: Any = ()) -> Any:
+            given = list(g) if isinstance(y, list | tuple) else g[0]
+            found = tape.gradient(y, [*inputs, *held], output_gradients=given, unconnected_gradients="zero")
+            return (found, [None] * len(variables)) if variables else found
+
+        for v, x in zip(held, before, strict=True):
+            v.assign(x)
+        return y, pull
+
+    return run(*args, *values)
 
 
 def wrapper(style: str) -> Callable[[Any], Any]:
@@ -54,6 +103,8 @@ class Taped(System):
     has_jvp = True
     selects = True
     wrap: Callable[[Any], Any] = staticmethod(asarray)
+    #: Whether the vjp is not differentiated: a layer's variables are set to their values from outside.
+    once = False
 
     def __init__(
         self, name: str, call: Call, active: Sequence[int], sources: Sequence[Any], *, single: bool = True
@@ -137,7 +188,9 @@ class Taped(System):
         after = tape.gradient(ys, sources, output_gradients=given)
         return [[None if c is None else np.asarray(c.array) for c in cs] for cs in (total, after)]  # type: ignore[return-value]
 
-    def second(self, xs: Arrays, gs: Arrays) -> System:
+    def second(self, xs: Arrays, gs: Arrays) -> System | None:
+        if self.once:
+            return None
         n = len(xs)
 
         def pullback(tensors: list[Any]) -> Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tapegrad.testing.systems.base import System, outputs
+from tapegrad.testing.systems.modules import with_variables
 from tapegrad.testing.trial import filled
 
 if TYPE_CHECKING:
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
 def make(f: Any, name: str, call: Call, active: Sequence[int]) -> System:
     """A function of tf tensors; single if it has a gradient of its own."""
-    return TensorFlow(name, call, active, [f], single=hasattr(f, "__wrapped__"))
+    made = TensorFlow(name, call, active, [f], single=hasattr(f, "__wrapped__"))
+    if hasattr(f, "of_variables"):  # which are set to their values from outside, where no outer tape sees it
+        made.twice = made.has_jvp = False
+    return made
 
 
 def opened(f: Any, examples: Sequence[Any], words: dict[str, Any]) -> tuple[Any, Sequence[Any], dict[str, Any]]:
@@ -28,22 +32,12 @@ def opened(f: Any, examples: Sequence[Any], words: dict[str, Any]) -> tuple[Any,
 
     if not isinstance(f, tf.Module) or not f.trainable_variables:
         return f, examples, words
-    import inspect
+    held = list(f.trainable_variables)
 
-    from tapegrad.testing.words import like
+    def call(args: Any, kwargs: Any, values: list[Any]) -> Any:
+        return _with_variables(f, held, values, args, kwargs)
 
-    variables = list(f.trainable_variables)
-
-    def layer(*args: Any, variables: list[Any], **kwargs: Any) -> Any:
-        return _with_variables(f, held, variables, args, kwargs)
-
-    held = variables
-    target = f.call if hasattr(f, "call") else f.__call__
-    given = [p for p in inspect.signature(target).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
-    extra = inspect.Parameter("variables", inspect.Parameter.KEYWORD_ONLY)
-    layer.__signature__ = inspect.Signature([*given, extra])  # type: ignore[attr-defined]
-    layer.__name__ = layer.__qualname__ = type(f).__name__
-    return layer, examples, {**words, "variables": [like(np.asarray(v)) for v in variables]}
+    return with_variables(f, held, call, examples, words)
 
 
 def _with_variables(module: Any, held: list[Any], values: list[Any], args: Any, kwargs: Any) -> Any:
@@ -57,10 +51,12 @@ def _with_variables(module: Any, held: list[Any], values: list[Any], args: Any, 
             v.assign(x)
         with tf.GradientTape(persistent=True) as tape:
             tape.watch(inputs)
-            y = module(*inputs, **kwargs)
+            cast = [tf.cast(x, held[0].dtype) if x.dtype.is_floating else x for x in inputs]
+            y = module(*cast, **kwargs)
 
-        def pull(g: Any, variables: Any = None) -> Any:
-            found = tape.gradient(y, [*inputs, *held], output_gradients=g, unconnected_gradients="zero")
+        def pull(*g: Any, variables: Any = None) -> Any:
+            given = g if isinstance(y, list | tuple) else g[0]
+            found = tape.gradient(y, [*inputs, *held], output_gradients=given, unconnected_gradients="zero")
             return (found, [None] * len(variables)) if variables is not None else found
 
         for v, x in zip(held, before, strict=True):

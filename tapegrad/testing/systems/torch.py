@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from tapegrad.testing.systems.base import System, outputs
-from tapegrad.testing.words import like
+from tapegrad.testing.systems.modules import functional
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tapegrad.testing.systems.base import Arrays, Pull
 
@@ -40,20 +40,7 @@ def opened(f: Any, examples: Sequence[Any], words: dict[str, Any]) -> tuple[Any,
 
     if not isinstance(f, torch.nn.Module):
         return f, examples, words
-    module = f
-    parameters = {k: p.detach().double() for k, p in module.named_parameters()}
-    rest = {k: b.double() if b.is_floating_point() else b for k, b in module.named_buffers()}
-
-    def layer(*args: Any, parameters: dict[str, Any], **kwargs: Any) -> Any:
-        return torch.func.functional_call(module, {**rest, **parameters}, args, kwargs)
-
-    given = inspect.signature(module.forward).parameters.values()
-    extra = inspect.Parameter("parameters", inspect.Parameter.KEYWORD_ONLY)
-    layer.__signature__ = inspect.Signature([*(p for p in given if p.kind is not p.VAR_KEYWORD), extra])  # type: ignore[attr-defined]
-    layer.__name__ = layer.__qualname__ = type(module).__name__
-    if not parameters:
-        return layer, examples, {**words, "parameters": {}}
-    return layer, examples, {**words, "parameters": {k: like(p.numpy()) for k, p in parameters.items()}}
+    return functional(f, torch.func.functional_call, examples, words)
 
 
 @final
@@ -72,6 +59,18 @@ class Torch(System):
         self.single = single
         # A Function has a rule of its own for forward mode, or none; other functions are made of ops, most of which have one.
         self.has_jvp = not single or sources[0].jvp is not _function().jvp
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """On one thread: arrays are small, and threads that wait for each other made a layer norm's check 13 times as dear."""
+        import torch
+
+        before = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
 
     def _tensors(self, xs: Arrays, *, watched: bool) -> list[Any]:
         import torch

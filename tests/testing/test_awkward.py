@@ -1,0 +1,76 @@
+"""Right derivatives of awkward functions are not refused: each was, once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tapegrad as tg
+from tapegrad.testing import array, examine
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+SEEDS = range(3)
+
+
+def nuclear(x: Any) -> Any:
+    return np.linalg.svd(x, compute_uv=False).sum(-1)
+
+
+def nuclear_vjp(g: Any, x: Any) -> Any:
+    u, _, v = np.linalg.svd(x, full_matrices=False)
+    return g[..., None, None] * (u @ v)
+
+
+AWKWARD: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+    "a saw, whose teeth are shorter than most steps": (lambda x: x - np.floor(x), lambda g, x: 1.0 * g, {}),
+    "steps, likewise": (np.floor, lambda g, x: 0 * g, {}),
+    "a bump narrower than all usual steps": (
+        lambda x: np.tanh(1e4 * (x - 5e5)),
+        lambda g, x: g * 1e4 / np.cosh(np.clip(1e4 * (x - 5e5), -300, 300)) ** 2,
+        {},
+    ),
+    "a ball of gradients at its end": (nuclear, nuclear_vjp, {"x": ("n", "m")}),
+    "values that stand still, in single precision inside": (
+        lambda x: np.tanh(x.astype(np.float32)).astype(x.dtype),
+        lambda g, x: g / np.cosh(np.clip(x, -300, 300)) ** 2,
+        {},
+    ),
+    "a branch cut": (np.log, lambda g, z: g / np.conj(z), {"x": array("n", complex=True)}),
+    "a branch cut with a kink": (np.sqrt, lambda g, y, z: g / np.conj(2 * y), {"x": array("n", complex=True)}),
+}
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_an_awkward_function_passes(name: str) -> None:
+    f, vjp, words = AWKWARD[name]
+    for seed in SEEDS:
+        result = examine(f, vjp=vjp, seed=seed, **words)
+        assert result.ok, str(result)
+
+
+def test_where_the_second_derivative_jumps_any_convention_is_right() -> None:
+    for f in (lambda x: x * tg.maximum(x, 0.0), lambda p: tg.sort(p["a"] * p["b"])):
+        words = {"p": {"a": ("n",), "b": ("n",)}} if f.__code__.co_varnames[0] == "p" else {"x": ("n",)}
+        result = examine(f, seed=5, inputs=words)
+        assert result.ok, str(result)
+
+
+def test_a_second_derivative_that_no_neighbour_has_is_still_wrong() -> None:
+    @tg.custom_gradient
+    def slope(x: Any) -> Any:  # 2 max(x, 0), with 7 in the corner
+        return 2 * tg.maximum(x, 0.0), lambda g: g * tg.where(x == 0, 7.0, tg.where(x > 0, 2.0, 0.0))
+
+    @tg.custom_gradient
+    def f(x: Any) -> Any:
+        return x * tg.maximum(x, 0.0), lambda g: g * slope(x)
+
+    result = examine(f, x=("n",), framework="tapegrad", seed=1, kinks="fail")
+    assert result.failure is not None
+    assert result.failure.property == "second"
+
+
+def test_a_zero_gradient_of_what_is_computed_in_single_precision_is_wrong() -> None:
+    result = examine(lambda x: np.tanh(x.astype(np.float32)).astype(x.dtype), vjp=lambda g, x: 0 * g, seed=1)
+    assert not result.ok
