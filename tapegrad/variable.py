@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import _thread
 import contextlib
-import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -21,7 +20,7 @@ from tapegrad.registry.places import beside
 from tapegrad.sparse import SparseRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tapegrad.core.node import Node
     from tapegrad.kernels.numpy_scatter import Rows
@@ -52,13 +51,14 @@ class Variable(Tensor):
     def __init__(
         self, initial_value: Any, trainable: bool = True, *, name: str | None = None, dtype: Any = None
     ) -> None:
-        if "tapegrad.compiled.cells" in sys.modules:  # it may be made inside of a function that is being traced
-            from tapegrad.compiled.tracing import outside_of_traces, settled
+        def start(settled: Callable[[Any], Any] | None = None) -> None:
+            raw = _begun(initial_value, dtype)
+            self._set_up(raw if settled is None else settled(raw), trainable, name)
 
-            with outside_of_traces():
-                self._set_up(settled(_begun(initial_value, dtype)), trainable, name)
+        if _begin is None:
+            start()
         else:
-            self._set_up(_begun(initial_value, dtype), trainable, name)
+            _begin(start)
 
     def _set_up(self, raw: Any, trainable: bool, name: str | None) -> None:
         self.array = raw
@@ -198,6 +198,16 @@ def _begun(value: Any, dtype: Any) -> Any:
     """The raw array with which a variable begins."""
     value = value() if callable(value) and not isinstance(value, Tensor) else value
     return raw_of(asarray(value, dtype=dtype, copy=True))
+
+
+#: What starts variables where functions are compiled, for one may be made inside of a function that is being traced.
+_begin: Callable[[Callable[..., None]], None] | None = None
+
+
+def begin_by(around: Callable[[Callable[..., None]], None]) -> None:
+    """Let `around(start)` start variables: it calls `start(settled)`, with what makes of a raw array one that has values."""
+    global _begin  # noqa: PLW0603  set once, as the first function is compiled
+    _begin = around
 
 
 #: Tensors that are read in the place of variables, by thread and variable.

@@ -12,15 +12,17 @@ import numpy as np
 import tensorflow as tf
 
 from tapegrad import random
+from tapegrad.compiled.tracing import started_outside
 from tapegrad.core.recorder import EMPTY, state
 from tapegrad.core.tensor import Tensor
 from tapegrad.errors import RandomnessError
 from tapegrad.kernels.tensorflow_array import TFArray, wrapped
-from tapegrad.variable import Variable
+from tapegrad.variable import Variable, begin_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+begin_by(started_outside)
 _SLOT, _NODE = (vars(Tensor)[name] for name in ("array", "node"))
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tapegrad.registry.backends import placed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def is_tracing() -> bool:
@@ -42,6 +45,12 @@ def open_integer(raw: Any) -> Any:
     from tapegrad.kernels.tensorflow_promotion import converted
 
     return Size(converted(raw, INT32).bare)
+
+
+def started_outside(start: Callable[..., None]) -> None:
+    """Start a variable at once, whatever is being traced."""
+    with outside_of_traces():
+        start(settled)
 
 
 def settled(raw: Any) -> Any:
