@@ -13,17 +13,21 @@ _silence()
 _load_all()  # every op has a name here
 
 from tapegrad.tf import (  # noqa: E402
+    blocks,
     checks,
     clipping,
     control,
     elementwise,
     errors,
+    framing,
     function,
     gathering,
     gradients,
     initializers,
     legacy,
+    lookup,
     making,
+    matrix_functions,
     module,
     nest,
     nn_functions,

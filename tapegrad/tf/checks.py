@@ -42,7 +42,7 @@ def _compared(name: str, test: Any, words: str) -> None:
 
     check.__name__ = check.__qualname__ = f"assert_{name}"
     check.__doc__ = f"Raises InvalidArgumentError unless x {words} y for all elements."
-    export(f"debugging.assert_{name}")(check)
+    export(f"debugging.assert_{name}", *[f"assert_{name}"] * (name in ("equal", "greater", "less")))(check)
 
 
 for _name, _test, _words in (
@@ -112,7 +112,7 @@ def assert_all_finite(x: Any, message: str, name: str | None = None) -> Tensor:
     return check_numerics(x, message)
 
 
-@export("debugging.assert_rank")
+@export("debugging.assert_rank", "assert_rank")
 def assert_rank(x: Any, rank: Any, message: Any = None, name: str | None = None) -> None:
     """Raises ValueError unless the tensor has that many axes."""
     x = convert(x)

@@ -120,7 +120,7 @@ def _rows(elems: Any) -> tuple[list[Any], int]:
     n = leaves[0].array.shape[0]
     if any(x.array.shape[0] != n for x in leaves):
         raise invalid(None, f"elements must agree in their first axis, got {[x.array.shape[0] for x in leaves]}")
-    parts = [S.unstack(x) for x in leaves]
+    parts = [list(x) if x.array.dtype.hasobject else S.unstack(x) for x in leaves]
     return [nest.pack_sequence_as(elems, [p[i] for p in parts]) for i in range(n)], n
 
 

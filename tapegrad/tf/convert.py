@@ -345,7 +345,8 @@ def tensors_of(values: Any) -> list[Tensor]:
         if len(dtypes) > 1:
             dtype = next((x.array.dtype for v, x in zip(values, found, strict=True) if isinstance(v, np.ndarray)), None)
             if dtype is None:
-                dtype = np.result_type(*dtypes)
+                wide = np.result_type(*dtypes)
+                dtype = np.dtype(np.float32) if wide.kind == "f" else wide  # numbers of Python
             found = [convert(v, dtype, prefer=True) for v in values]
         return found
     return [v if type(v) is Tensor else convert(v, None if isinstance(v, core.Tensor) else dtype, prefer=True) for v in values]

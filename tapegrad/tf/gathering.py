@@ -92,6 +92,8 @@ def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None =
     """The elements or slices at index tuples, which are the rows of `indices`."""
     x = convert(params)
     index = host(indices)
+    if not batch_dims and index.ndim == 2 and index.shape[1] == 1:  # whole rows: the gradient keeps just these
+        return gather(x, index[:, 0])
     return S.getitem(x, _tuples(x.array, index, int(batch_dims), "GatherNd"))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.tf import boxes as _boxes
 from tapegrad.tf import io as _io
 from tapegrad.tf.convert import cast, convert, fresh, host
 from tapegrad.tf.dtypes import as_dtype
@@ -21,6 +22,9 @@ from tapegrad.tf.tensor import Tensor, made
 
 __all__ = ["ResizeMethod"]
 
+crop_and_resize, draw_bounding_boxes, extract_patches = _boxes.crop_and_resize, _boxes.draw_bounding_boxes, _boxes.extract_patches
+rgb_to_yiq, yiq_to_rgb, rgb_to_yuv, yuv_to_rgb = _boxes.rgb_to_yiq, _boxes.yiq_to_rgb, _boxes.rgb_to_yuv, _boxes.yuv_to_rgb
+ssim = _boxes.ssim
 decode_image, decode_jpeg, decode_png, decode_bmp = _io.decode_image, _io.decode_jpeg, _io.decode_png, _io.decode_bmp
 encode_png, encode_jpeg, is_jpeg = _io.encode_png, _io.encode_jpeg, _io.is_jpeg
 
@@ -122,12 +126,16 @@ def central_crop(image: Any, central_fraction: Any) -> Tensor:
 
 def random_crop(value: Any, size: Any, seed: Any = None, name: str | None = None) -> Tensor:
     """A part of that size at a random place."""
+    return _cropped(value, size, lambda n: uniform([n], maxval=2**31 - 1, dtype=np.int32, seed=seed))
+
+
+def _cropped(value: Any, size: Any, draw: Any) -> Tensor:
     x = convert(value)
     wanted = host(size).astype(np.int64)
     shape = np.asarray(x.array.shape)
     if (shape < wanted).any():
         raise InvalidArgumentError(None, None, f"Need value.shape >= size, got {shape.tolist()} and {wanted.tolist()}")
-    drawn = np.asarray(uniform([len(shape)], maxval=2**31 - 1, dtype=np.int32, seed=seed).array)
+    drawn = np.asarray(draw(len(shape)).array)
     first = drawn % (shape - wanted + 1)
     return S.getitem(x, tuple(slice(int(a), int(a + n)) for a, n in zip(first, wanted, strict=True)))
 
@@ -182,6 +190,39 @@ def stateless_random_flip_up_down(image: Any, seed: Any) -> Tensor:
     """An image mirrored top to bottom, or not, as a seed says."""
     x = _image(image)
     return S.flip(x, axis=-3) if float(stateless_uniform([], seed, 0, 1.0)) < 0.5 else x
+
+
+def stateless_random_crop(value: Any, size: Any, seed: Any, name: str | None = None) -> Tensor:
+    """A part of that size at a place that a seed says."""
+    return _cropped(value, size, lambda n: stateless_uniform([n], seed, 0, 2**31 - 1, np.int32))
+
+
+def stateless_random_brightness(image: Any, max_delta: Any, seed: Any) -> Tensor:
+    """A lighter, or darker, image, as a seed says."""
+    if max_delta < 0:
+        raise ValueError("max_delta must be non-negative.")
+    return adjust_brightness(image, stateless_uniform([], seed, -max_delta, max_delta))
+
+
+def stateless_random_contrast(image: Any, lower: Any, upper: Any, seed: Any) -> Tensor:
+    """More, or less, contrast, as a seed says."""
+    if not 0 <= lower < upper:
+        raise ValueError("lower must be non-negative and upper > lower.")
+    return adjust_contrast(image, stateless_uniform([], seed, lower, upper))
+
+
+def stateless_random_saturation(image: Any, lower: Any, upper: Any, seed: Any | None = None) -> Tensor:
+    """Colours stronger, or weaker, as a seed says."""
+    if not 0 <= lower < upper:
+        raise ValueError("lower must be non-negative and upper > lower.")
+    return adjust_saturation(image, stateless_uniform([], seed, lower, upper))
+
+
+def stateless_random_hue(image: Any, max_delta: Any, seed: Any) -> Tensor:
+    """Colours turned by a part of the circle, as a seed says."""
+    if not 0 <= max_delta <= 0.5:
+        raise ValueError("max_delta must be <= 0.5 and non-negative.")
+    return adjust_hue(image, stateless_uniform([], seed, -max_delta, max_delta))
 
 
 # -- colours ----------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from tapegrad.tf.convert import convert, fresh
 from tapegrad.tf.dtypes import as_dtype, float32
 from tapegrad.tf.export import export
 from tapegrad.tf.random_functions import normal, uniform
+from tapegrad.tf.random_stateless import stateless_normal, stateless_uniform
 from tapegrad.tf.shapes import lengths
 from tapegrad.tf.style import S
 from tapegrad.tf.tensor import Tensor
@@ -69,7 +70,9 @@ class RandomUniform(Initializer):
         self._minval, self._maxval, self._seed = minval, maxval, seed
 
     def __call__(self, shape: Any, dtype: Any = float32, **kwargs: Any) -> Tensor:
-        return uniform(shape, self._minval, self._maxval, dtype, seed=self._seed)
+        if self._seed is None:
+            return uniform(shape, self._minval, self._maxval, dtype)
+        return stateless_uniform(shape, [self._seed, 0], self._minval, self._maxval, dtype)
 
 
 @export("random_normal_initializer")
@@ -80,4 +83,6 @@ class RandomNormal(Initializer):
         self._mean, self._stddev, self._seed = mean, stddev, seed
 
     def __call__(self, shape: Any, dtype: Any = float32, **kwargs: Any) -> Tensor:
-        return normal(shape, self._mean, self._stddev, dtype, seed=self._seed)
+        if self._seed is None:
+            return normal(shape, self._mean, self._stddev, dtype)
+        return stateless_normal(shape, [self._seed, 0], self._mean, self._stddev, dtype)

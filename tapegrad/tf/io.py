@@ -19,6 +19,7 @@ from tapegrad.tf.errors import InvalidArgumentError, NotFoundError
 from tapegrad.tf.examples import Example
 from tapegrad.tf.export import Namespace, missing
 from tapegrad.tf.shapes import lengths
+from tapegrad.tf.strings import each
 from tapegrad.tf.tensor import Tensor
 
 
@@ -302,6 +303,65 @@ vars(gfile).update(
     walk=lambda top, topdown=True, onerror=None: os.walk(_text(top), topdown, onerror),
     stat=lambda path: os.stat(_text(path)),
 )
+
+
+def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Any:
+    """Bytes as letters that may stand in an address."""
+    import base64
+
+    def encoded(b: bytes) -> bytes:
+        found = base64.urlsafe_b64encode(b)
+        return found if pad else found.rstrip(b"=")
+
+    return each(encoded, input)
+
+
+def decode_base64(input: Any, name: str | None = None) -> Any:
+    """The bytes that such letters stand for."""
+    import base64
+
+    return each(lambda b: base64.urlsafe_b64decode(b + b"=" * (-len(b) % 4)), input)
+
+
+def decode_csv(
+    records: Any,
+    record_defaults: Any,
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    na_value: str = "",
+    select_cols: Any = None,
+    name: str | None = None,
+) -> list[Any]:
+    """The fields of lines, a tensor for each column, of the dtype of its default, which stands for an empty field."""
+    import csv
+
+    lines = [b.decode() for b in np.asarray(convert(records).array, object).reshape(-1).tolist()]
+    shape = convert(records).array.shape
+    quoting: Any = csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
+    rows = [next(csv.reader([line], delimiter=field_delim, quoting=quoting), []) for line in lines]
+    defaults = [convert(d) for d in record_defaults]
+    columns = list(range(len(defaults))) if select_cols is None else list(select_cols)
+    found = []
+    for default, column in zip(defaults, columns, strict=True):
+        kind, values = default.array.dtype, []
+        for k, row in enumerate(rows):
+            if select_cols is None and len(row) != len(defaults):
+                raise InvalidArgumentError(None, None, f"Expect {len(defaults)} fields but have {len(row)} in record {k}")
+            field = row[column]
+            if field == na_value:
+                if not default.array.size:
+                    raise InvalidArgumentError(None, None, f"Field {column} is required but missing in record {k}!")
+                values.append(default.array.reshape(-1)[0])
+                continue
+            try:
+                values.append(field.encode() if kind.kind == "O" else kind.type(field))
+            except ValueError:
+                text = f"Field {column} in record {k} is not a valid {default.dtype.name}: {field}"
+                raise InvalidArgumentError(None, None, text) from None
+        column_of = np.empty(len(values), object)
+        column_of[:] = values
+        found.append(fresh(column_of.reshape(shape) if kind.kind == "O" else column_of.astype(kind).reshape(shape)[()]))
+    return found
 
 
 def __getattr__(name: str) -> Any:

@@ -51,13 +51,19 @@ def _crelu(x: Any, axis: int) -> Tensor:
     return S.relu(S.concat([x, S.negative(x)], axis=axis))
 
 
+def _as_float(x: Any, name: str) -> Tensor:
+    """A floating tensor; integers become float32."""
+    x = convert(x)
+    return S.convert(x, np.dtype(np.float32)) if x.array.dtype.kind in "iu" else _floating(x, name)
+
+
 table(
     """
 nn.relu | features, name=None | S.relu(features)
 nn.relu6 | features, name=None | S.relu6(features)
 nn.elu | features, name=None | S.elu(features)
 nn.selu | features, name=None | S.selu(_floating(features, "Selu"))
-nn.leaky_relu | features, alpha=0.2, name=None | S.leaky_relu(_floating(features, "LeakyRelu"), slope=float(alpha))
+nn.leaky_relu | features, alpha=0.2, name=None | S.leaky_relu(_as_float(features, "LeakyRelu"), slope=float(alpha))
 nn.gelu | features, approximate=False, name=None | S.gelu(_floating(features, "Gelu"), approximate="tanh" if approximate else "none")
 nn.silu nn.swish | features, beta=1.0 | _silu(features, beta)
 nn.crelu | features, axis=-1, name=None | _crelu(features, axis)
@@ -65,6 +71,7 @@ nn.crelu | features, axis=-1, name=None | _crelu(features, axis)
     S=S,
     C=convert,
     _crelu=_crelu,
+    _as_float=_as_float,
     _floating=_floating,
     _silu=_silu,
 )
@@ -172,6 +179,19 @@ def moments(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: 
     mean = S.mean(x, axis=axis, keepdims=True)
     variance = S.mean(S.square(S.subtract(x, mean)), axis=axis, keepdims=bool(keepdims))
     return (mean if keepdims else S.mean(x, axis=axis)), variance
+
+
+@export("nn.sufficient_statistics")
+def sufficient_statistics(
+    x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None
+) -> tuple[Tensor, Tensor, Tensor, Any]:
+    """How many elements there are along axes, their sum and that of their squares, less a shift, and the shift."""
+    x = _floating(x, "Sum")
+    axis = axes_of(axes, x.array.ndim)
+    count = x.array.size // max(1, S.sum(x, axis=axis).array.size)
+    y = x if shift is None else S.subtract(x, convert(shift, x.array.dtype, prefer=True))
+    total, squares = (S.sum(v, axis=axis, keepdims=bool(keepdims)) for v in (y, S.square(y)))
+    return fresh(x.array.dtype.type(count)), total, squares, shift
 
 
 @export("nn.weighted_moments")

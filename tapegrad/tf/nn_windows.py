@@ -46,7 +46,7 @@ def padded(padding: Any, size: Any, window: Any, stride: Any, dilation: Any) -> 
     if padding == "VALID":
         return ((0, 0),) * len(size)
     if padding != "SAME":
-        raise ValueError(f'Value for attr \'padding\' of "{padding}" is not in the list of allowed values: "SAME", "VALID"')
+        raise invalid(None, f'Value for attr \'padding\' of "{padding}" is not in the list of allowed values: "SAME", "VALID"')
     found = []
     for n, k, s, d in zip(size, window, stride, dilation, strict=True):
         total = max((-(-n // s) - 1) * s + (k - 1) * d + 1 - n, 0)

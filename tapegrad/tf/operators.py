@@ -136,7 +136,10 @@ def getitem(self: Any, key: Any) -> Any:
             return S.getitem(self if type(self) is Tensor else convert(self), mask)
     index = plain(key)
     x = self if type(self) is Tensor else convert(self)
-    _check(x.array.shape, index)
+    raw = x.array
+    _check(raw.shape, index)
+    if raw.dtype.hasobject and raw.shape:  # NumPy would give one string as Python's
+        return made(np.asarray(raw[index], object))
     return S.getitem(x, index)
 
 

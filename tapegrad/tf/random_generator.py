@@ -180,6 +180,6 @@ class Generator:
 
 
 @export("random.create_rng_state")
-def create_rng_state(seed: Any, alg: Any) -> Any:
+def create_rng_state(seed: Any, alg: Any) -> Tensor:
     """The state with which the stream of a seed begins."""
-    return Generator.from_seed(seed, alg).state.numpy()
+    return Generator.from_seed(seed, alg).state.value()

@@ -52,8 +52,8 @@ def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: bool = False, name
     if axis is not None:
         axis = axes_of(axis, len(x.array.shape))
     dtype = x.array.dtype
-    if dtype.kind in "iub":
-        if dtype.kind == "b":
+    if dtype.kind in "iubO":
+        if dtype.kind in "bO":
             raise not_allowed("Sum", dtype)
         return S.sum(x, axis=axis, dtype=dtype, keepdims=bool(keepdims))
     return S.sum(x, axis=axis, keepdims=bool(keepdims))

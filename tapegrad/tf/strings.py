@@ -21,7 +21,7 @@ def _raw(x: Any) -> Any:
     return raw
 
 
-def _each(f: Any, x: Any, dtype: Any = object) -> Tensor:
+def each(f: Any, x: Any, dtype: Any = object) -> Tensor:
     raw = _raw(x)
     found = np.empty(raw.shape, object)
     found.ravel()[...] = 0 if dtype is not object else b""
@@ -39,43 +39,84 @@ def _case(how: Any, encoding: str) -> Any:
 
 def lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
     """Small letters."""
-    return _each(_case((lambda s: s.lower()), encoding), input)
+    return each(_case((lambda s: s.lower()), encoding), input)
 
 
 def upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
     """Capital letters."""
-    return _each(_case((lambda s: s.upper()), encoding), input)
+    return each(_case((lambda s: s.upper()), encoding), input)
 
 
 def strip(input: Any, name: str | None = None) -> Tensor:
     """Without spaces around."""
-    return _each(bytes.strip, input)
+    return each(bytes.strip, input)
 
 
 def regex_replace(input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None) -> Tensor:
     """What a pattern matches, replaced; groups are named by a backslash and a number."""
     p, r = (_raw(v).item() for v in (pattern, rewrite))
     compiled = re.compile(p)
-    return _each(lambda b: compiled.sub(r, b, 0 if replace_global else 1), input)
+    return each(lambda b: compiled.sub(r, b, 0 if replace_global else 1), input)
 
 
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
     """Whether a pattern matches all of each string."""
     compiled = re.compile(_raw(pattern).item())
-    return _each(lambda b: compiled.fullmatch(b) is not None, input, np.bool_)
+    return each(lambda b: compiled.fullmatch(b) is not None, input, np.bool_)
 
 
 def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
     """How many bytes, or characters, there are."""
-    return _each((lambda b: len(b.decode())) if unit == "UTF8_CHAR" else len, input, np.int32)
+    return each((lambda b: len(b.decode())) if unit == "UTF8_CHAR" else len, input, np.int32)
 
 
 def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
     """A part of each string."""
     a, n = int(pos), int(len)
+    for b in _raw(input).reshape(-1).tolist():
+        size = b.decode().__len__() if unit == "UTF8_CHAR" else b.__len__()
+        if not -size <= a <= size:
+            raise InvalidArgumentError(None, None, f"pos {a} out of range for string b{b!r} [Op:Substr]")
     if unit == "UTF8_CHAR":
-        return _each(lambda b: b.decode()[a : a + n if a >= 0 or a + n < 0 else None].encode(), input)
-    return _each(lambda b: b[a : a + n if a >= 0 or a + n < 0 else None], input)
+        return each(lambda b: b.decode()[a : a + n if a >= 0 or a + n < 0 else None].encode(), input)
+    return each(lambda b: b[a : a + n if a >= 0 or a + n < 0 else None], input)
+
+
+def bytes_split(input: Any, name: str | None = None) -> Tensor:
+    """The bytes of one string, each a string."""
+    raw = _raw(input)
+    if raw.shape:
+        raise NotImplementedError("tf.strings.bytes_split: of one string only, there are no ragged tensors here")
+    return convert([bytes([b]) for b in raw.item()]) if raw.item() else made(np.empty(0, object))
+
+
+def unicode_decode(input: Any, input_encoding: str, name: str | None = None, **words: Any) -> Tensor:
+    """The numbers of the characters of one string."""
+    raw = _raw(input)
+    if raw.shape:
+        raise NotImplementedError("tf.strings.unicode_decode: of one string only, there are no ragged tensors here")
+    return fresh(np.array([ord(c) for c in raw.item().decode(input_encoding)], np.int32))
+
+
+def unicode_encode(input: Any, output_encoding: str, name: str | None = None, **words: Any) -> Tensor:
+    """Strings of characters by their numbers: the last axis is one string."""
+    codes = host(input)
+    found = np.empty(codes.shape[:-1], object)
+    for place in np.ndindex(found.shape):
+        found[place] = "".join(map(chr, codes[place].tolist())).encode(output_encoding)
+    return made(found)
+
+
+def ngrams(data: Any, ngram_width: Any, separator: str = " ", name: str | None = None, **words: Any) -> Tensor:
+    """Each run of so many strings of the last axis, joined."""
+    raw, n = _raw(data), int(ngram_width)
+    count = max(0, raw.shape[-1] - n + 1)
+    found = np.empty((*raw.shape[:-1], count), object)
+    for place in np.ndindex(raw.shape[:-1]):
+        row = raw[place]
+        for k in range(count):
+            found[(*place, k)] = separator.encode().join(row[k : k + n].tolist())
+    return made(found)
 
 
 def join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
@@ -112,7 +153,7 @@ def to_number(input: Any, out_type: Any = float32, name: str | None = None) -> T
         except ValueError:
             raise InvalidArgumentError(None, None, f"StringToNumberOp could not correctly convert string: {b.decode()}") from None
 
-    return _each(number, input, wanted.numpy)
+    return each(number, input, wanted.numpy)
 
 
 def as_string(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad.compiled.tracing import has_values
 from tapegrad.core import tensor as core
 from tapegrad.tf import nest
 from tapegrad.tf.convert import cast, convert
@@ -241,6 +243,33 @@ def gpu_device_name() -> str:
 @export("debugging.set_log_device_placement", "debugging.enable_check_numerics", "debugging.disable_check_numerics")
 def accepted(*args: Any, **kwargs: Any) -> None:
     """Accepted, without effect."""
+
+
+@export("get_static_value")
+def get_static_value(tensor: Any, partial: bool = False) -> Any:
+    """The values, if they are known: an array, or a scalar of NumPy's."""
+    x = convert(tensor)
+    return np.array(x.array)[()] if has_values(x.array) else None
+
+
+@export("is_symbolic_tensor")
+def is_symbolic_tensor(tensor: Any) -> bool:
+    """Whether it is a tensor whose values are not known, for a function is being traced."""
+    return isinstance(tensor, core.Tensor) and not has_values(tensor.read()[0])
+
+
+@export("timestamp")
+def timestamp(name: str | None = None) -> Tensor:
+    """Seconds since 1970."""
+    return convert(np.float64(time.time()))
+
+
+@export("type_spec_from_value")
+def type_spec_from_value(value: Any) -> Any:
+    """The shape and dtype of a tensor."""
+    from tapegrad.tf.specs import TensorSpec
+
+    return TensorSpec.from_tensor(convert(value))
 
 
 @export("get_logger")

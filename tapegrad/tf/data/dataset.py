@@ -142,6 +142,12 @@ class Dataset:
         return Dataset(lambda: (made(kind.type(k)) for k in numbers), TensorSpec([], kind), len(numbers))
 
     @staticmethod
+    def counter(start: Any = 0, step: Any = 1, dtype: Any = np.int64, name: str | None = None) -> Dataset:
+        """Numbers from `start` on, without end."""
+        kind = as_dtype(dtype).numpy
+        return Dataset(lambda: (made(kind.type(start + k * step)) for k in itertools.count()), TensorSpec([], kind), -1)
+
+    @staticmethod
     def random(seed: Any = None, rerandomize_each_iteration: Any = None, name: str | None = None) -> Dataset:
         """Random integers without end."""
         return Dataset(*sources.random_numbers(seed))
