@@ -16,7 +16,6 @@ from tapegrad.kernels.numpy_scatter import ROW_KERNELS
 from tapegrad.registry import space as spaces
 from tapegrad.registry.around import surround
 from tapegrad.registry.space import ADOPTERS, ARRAYS, ERRORS, FINDERS, NUMPY, SCALARS, SPACES, Space
-from tapegrad.registry.without_keras import without_keras
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,6 +30,8 @@ def tensorflow() -> Space:
     found = _known.get("tensorflow")
     if found is None:
         try:
+            from tapegrad.registry.without_keras import without_keras  # brings importlib.abc: 8 ms
+
             with without_keras():
                 from tapegrad.kernels import tensorflow as kernels
         except ImportError as error:
