@@ -70,7 +70,7 @@ def unpack_all(op: Op, name: str, values: Any) -> tuple[tuple[Any, ...], tuple[N
         values = list(values)
     try:
         pairs = [
-            (v.array, v.node) if type(v) is Tensor else unpack(op, f"{name}[{i}]", v, values)
+            v.read() if isinstance(v, Tensor) else unpack(op, f"{name}[{i}]", v, values)
             for i, v in enumerate(values)
         ]
     except TypeError as error:

@@ -333,11 +333,21 @@ def is_tensor(x: Any) -> bool:
     return isinstance(x, core.Tensor) or hasattr(type(x), "__tapegrad_tensor__") or hasattr(x, "_as_dense")
 
 
+def all_tensors(values: Any) -> bool:
+    """Whether there are plain tensors of the facade alone: a loop, for a generator costs more than the usual two of them."""
+    for v in values:  # noqa: SIM110
+        if type(v) is not Tensor:
+            return False
+    return True
+
+
 def tensors_of(values: Any) -> list[Tensor]:
     """A sequence of tensors, the others in the dtype of the first that has one of its own."""
     if isinstance(values, core.Tensor):
         return list(S.unstack(convert(values)))
     values = list(values)
+    if values and all_tensors(values):
+        return values
     dtype = _first_dtype(values)
     if dtype is None:
         found = [convert(v) for v in values]

@@ -239,6 +239,8 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
     if isinstance(t, IndexedSlices):
         return IndexedSlices(clip_by_value(t.values, clip_value_min, clip_value_max), t.indices, t.dense_shape)
     t = convert(t)
+    if type(clip_value_min) is type(clip_value_max) is float and t.array.dtype.kind == "f":
+        return S.clip(t, clip_value_min, clip_value_max)
     low, high = (convert(v, t.array.dtype, prefer=not isinstance(v, Tensor)) for v in (clip_value_min, clip_value_max))
     found: Tensor = S.clip(t, low, high)
     if found.array.shape != t.array.shape:

@@ -28,11 +28,17 @@ def index_of(indices: Any, size: int, name: str) -> Any:
         if raw.size:
             raise invalid(f"{name}", f"Value for attr 'Tindices' of {raw.dtype} is not in the list of allowed values")
         raw = raw.astype(np.int32)
-    if raw.size and (raw.min() < 0 or raw.max() >= size):
+    if raw.size and furthest(raw) >= size:
         bad = np.flatnonzero((raw < 0) | (raw >= size))[0]
         place = ",".join(map(str, np.unravel_index(bad, raw.shape))) if raw.shape else ""
         raise invalid(f"{name}", f"indices[{place}] = {raw.ravel()[bad]} is not in [0, {size})")
     return raw
+
+
+def furthest(raw: Any) -> Any:
+    """The largest index, where a negative one counts as larger than any other: one look at all instead of two."""
+    unsigned = raw.dtype.kind == "u" or not raw.dtype.isnative
+    return raw.max() if unsigned else raw.view(f"u{raw.dtype.itemsize}").max()
 
 
 @export("gather")

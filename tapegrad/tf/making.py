@@ -143,6 +143,8 @@ def one_hot(
     if index.dtype.itemsize < 4:
         x = S.convert(x, np.dtype(np.int64))
     places = np.arange(int(depth), dtype=x.array.dtype).reshape((-1,) + (1,) * (rank - axis))
+    if type(x.array) is np.ndarray and on_value is None and off_value is None and -1 <= axis <= rank:
+        return made(np.equal(np.expand_dims(x.array, axis), places).astype(wanted))
     hit = S.equal(S.expand_dims(x, axis=axis), made(places))
     if on_value is None and off_value is None:
         return S.convert(hit, wanted)

@@ -11,7 +11,7 @@ from tapegrad.core import tensor as core
 from tapegrad.tf.convert import cast, convert, fresh, host
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export, table
-from tapegrad.tf.gathering import gather
+from tapegrad.tf.gathering import furthest, gather
 from tapegrad.tf.operators import mismatch_in, pair, shape_text
 from tapegrad.tf.reducing import axes_of
 from tapegrad.tf.style import S, not_allowed
@@ -19,14 +19,15 @@ from tapegrad.tf.tensor import Tensor
 
 
 def _floating(x: Any, name: str) -> Tensor:
-    x = convert(x)
+    if type(x) is not Tensor:
+        x = convert(x)
     if x.array.dtype.kind not in "fV":
         raise not_allowed(name, x.array.dtype)
     return x
 
 
 def _axis(axis: Any) -> int:
-    return -1 if axis is None else int(axis)
+    return -1 if axis is None else axis if type(axis) is int else int(axis)
 
 
 @export("nn.softmax", "math.softmax")
@@ -103,7 +104,7 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str
         )
     n = x.array.shape[-1]
     labels = np.asarray(raw) if has_values(raw) else None
-    if labels is not None and labels.size and (labels.min() < 0 or labels.max() >= n):
+    if labels is not None and labels.size and furthest(labels) >= n:
         worst = labels.max() if labels.max() >= n else labels.min()
         raise invalid(None, f"Received a label value of {worst} which is outside the valid range of [0, {n}).")
     picked = S.take_along_axis(S.log_softmax(x, axis=-1), S.expand_dims(y, axis=-1), axis=-1)

@@ -74,6 +74,11 @@ def _equality(op: Any, otherwise: bool) -> Any:
 
 def matmul(x: Any, y: Any) -> Tensor:
     """The matrix product of the last two axes."""
+    if type(x) is Tensor and type(y) is Tensor and x.array.ndim > 1 and y.array.ndim > 1:
+        try:
+            return S.matmul(x, y)
+        except InvalidArgumentError:  # what is wrong is said below
+            pass
     x, y = pair(x, y)
     a, b = x.array, y.array
     if len(a.shape) < 2 or len(b.shape) < 2:
@@ -130,6 +135,10 @@ def _hint(x: core.Tensor, y: Any) -> Any:
 def getitem(self: Any, key: Any) -> Any:
     """`self[key]`: integers, slices, `...`, `tf.newaxis`; a tensor of booleans picks what is true."""
     kind = type(key)
+    if kind is slice and type(self) is Tensor and type(key.start) in _PLAIN and type(key.stop) in _PLAIN and type(key.step) in _PLAIN:
+        raw = self.array
+        if raw.ndim and not raw.dtype.hasobject:
+            return S.getitem(self, key)
     if kind is not int and kind is not slice and kind is not tuple and key is not None and key is not Ellipsis:
         mask = _mask(key)
         if mask is not None:

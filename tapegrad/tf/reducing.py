@@ -19,8 +19,8 @@ from tapegrad.tf.tensor import Tensor
 
 def axes_of(axis: Any, rank: int) -> Any:
     """An axis, or several, as integers, checked; None for all."""
-    if axis is None:
-        return None
+    if axis is None or (type(axis) is int and -rank <= axis < rank):
+        return axis
     if isinstance(axis, core.Tensor | np.ndarray):
         axis = np.asarray(axis).tolist()
     found = tuple(int(a) for a in axis) if isinstance(axis, list | tuple | range) else int(axis)
@@ -33,7 +33,8 @@ def axes_of(axis: Any, rank: int) -> Any:
 
 
 def _input(x: Any, name: str, kinds: str) -> Tensor:
-    x = convert(x)
+    if type(x) is not Tensor:
+        x = convert(x)
     if x.array.dtype.kind not in kinds:
         raise not_allowed(name, x.array.dtype)
     return x
@@ -76,8 +77,8 @@ def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: bool = False, nam
 
 def _extreme(x: Any, axis: Any, keepdims: Any, name: str) -> Tensor:
     x = _input(x, name.capitalize(), "iufV")
-    axis = axes_of(axis, len(x.array.shape))
-    if not _count(x, axis):
+    axis = axes_of(axis, x.array.ndim)
+    if not x.array.size and not _count(x, axis):
         dtype = x.array.dtype
         worst = (
             (-np.inf if name == "max" else np.inf)

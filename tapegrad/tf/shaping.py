@@ -9,9 +9,9 @@ import numpy as np
 
 from tapegrad.compiled.tracing import has_values
 from tapegrad.core import tensor as core
-from tapegrad.tf.convert import convert, fresh, host, identity, tensors_of
+from tapegrad.tf.convert import all_tensors, convert, fresh, host, identity, tensors_of
 from tapegrad.tf.dtypes import int32, numpy_dtype
-from tapegrad.tf.errors import invalid
+from tapegrad.tf.errors import InvalidArgumentError, invalid
 from tapegrad.tf.export import export
 from tapegrad.tf.operators import mismatch_in, shape_text
 from tapegrad.tf.shapes import TensorShape, lengths
@@ -112,9 +112,13 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:
 @export("transpose")
 def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "transpose") -> Tensor:
     """The axes in another order, reversed if no `perm` is given."""
-    x = convert(a)
+    x = a if type(a) is Tensor else convert(a)
     rank = x.array.ndim
-    axes = tuple(reversed(builtin_range(rank))) if perm is None else lengths(perm)
+    if perm is None:
+        axes = tuple(builtin_range(rank - 1, -1, -1))
+        y = S.permute_dims(x, axes)
+        return S.conj(y) if conjugate and y.array.dtype.kind == "c" else y
+    axes = lengths(perm)
     if sorted(p % rank if rank else p for p in axes) != list(builtin_range(rank)):
         raise invalid(
             "Transpose", f"transpose expects a vector of size {rank}. But input(1) is a vector of size {len(axes)}: {list(axes)}"
@@ -144,6 +148,11 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     """Tensors one after the other along an axis."""
     if isinstance(values, core.Tensor):
         return identity(values)
+    if type(axis) is int and values and all_tensors(values):
+        try:
+            return S.concat(values, axis=axis)
+        except InvalidArgumentError:  # what is wrong is said below
+            pass
     xs = tensors_of(values)
     if not xs:
         raise invalid("ConcatV2", "expected at least one tensor")
@@ -167,6 +176,11 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
 @export("stack")
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     """Tensors of one shape side by side along a new axis."""
+    if type(axis) is int and type(values) in (list, tuple) and values and all_tensors(values):
+        try:
+            return S.stack(values, axis=axis)
+        except InvalidArgumentError:  # what is wrong is said below
+            pass
     xs = tensors_of(values)
     if not xs:
         return fresh(np.zeros(0, np.float32))

@@ -50,6 +50,7 @@ KINDS = {
     ),
     **dict.fromkeys(["add", "subtract", "divide", "negative", "square", "pow", "abs", "sign"], _NUMBERS),
     "multiply": "b" + _NUMBERS,
+    "matmul": _NUMBERS,
     **dict.fromkeys(["floor_divide", "remainder", "maximum", "minimum", "relu", "relu6"], "iufV"),
     **dict.fromkeys(["less", "less_equal", "greater", "greater_equal"], "iufV"),
     **dict.fromkeys(["logical_and", "logical_or", "logical_xor", "logical_not"], "b"),
