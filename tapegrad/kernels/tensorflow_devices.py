@@ -64,14 +64,16 @@ def device_of(given: Any) -> str | None:
     """TensorFlow's name of the one device of all arrays among the arguments; None if it decides where they are.
 
     Raises DeviceError where they are on several.  TensorFlow keeps int32 numbers of a GPU in the host's memory, so these may
-    be there.
+    be there; so may a single number, as in PyTorch.
     """
     arrays = _arrays(given, [])
     if not all(type(x.bare) is EAGER for x in arrays) or not arrays:
         return None
     devices = {str(x.bare.device): x for x in arrays}
     if len(devices) > 1:
-        devices = {name: x for name, x in devices.items() if x.dtype is not INT32 or short(name) != "CPU:0"}
+        host = {x.bare.device for x in arrays if short(x.bare.device) == "CPU:0" and (x.dtype is INT32 or x.shape == ())}
+        held = {x.bare.device for x in arrays if x.dtype is not INT32 and x.shape != ()}
+        devices = {name: x for name, x in devices.items() if name in held or name not in host}
         if len(devices) > 1:
             raise DeviceError(f"expected all arrays on one device, got {' and '.join(map(short, devices))}; move one with x.to(device)")
     return next(iter(devices)) or None

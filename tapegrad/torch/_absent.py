@@ -7,11 +7,6 @@ import types
 from typing import Any
 
 
-def no_cuda(*_: Any, **__: Any) -> Any:
-    """Refuse what needs a GPU."""
-    raise AssertionError("Torch not compiled with CUDA enabled: tapegrad computes with NumPy, on the CPU")
-
-
 def nothing(*_: Any, **__: Any) -> None:
     """Do nothing, where there is nothing to do without a device."""
     return None

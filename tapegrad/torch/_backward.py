@@ -19,11 +19,12 @@ from tapegrad.registry.batching import inside, new_level
 from tapegrad.registry.rules import Variant
 from tapegrad.registry.space import F, space_of_type
 from tapegrad.torch import _watching
+from tapegrad.torch._devices import device_of, moved, several
 from tapegrad.torch._errors import SPENT, translated
 from tapegrad.torch._inplace import add_into
 from tapegrad.torch._recorder import IMPLICIT, OWNERS, is_leaf_node, own, switch
 from tapegrad.torch._sparse import Sparse, from_rows, joined
-from tapegrad.torch._tensor import STYLE, Tensor, auto_of, beside, wrap
+from tapegrad.torch._tensor import OF_NUMPY, STYLE, Tensor, auto_of, beside, wrap
 from tapegrad.torch._versions import check
 
 #: Held while a gradient is added to a leaf's: several threads may do so.
@@ -254,6 +255,8 @@ def _hooks_of_leaf(x: Any, g: Any) -> Any:
 
 def _accumulate(x: Any, g: Any, fresh: bool, create_graph: bool) -> None:
     auto = auto_of(x)
+    if type(x.array) not in OF_NUMPY and several() and not hasattr(g, "dense"):  # a CPU's number may have met a GPU's arrays
+        g = moved(g, device_of(x.array)) if isinstance(g, Core) else beside(g, x.array)
     if auto.hooks or auto.accumulate is not None:
         was = switch(create_graph)
         try:

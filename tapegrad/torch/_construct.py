@@ -9,7 +9,7 @@ import numpy as np
 
 from tapegrad.core.recorder import watch
 from tapegrad.core.tensor import Tensor as Core
-from tapegrad.torch._devices import check_device
+from tapegrad.torch._devices import check_device, moved
 from tapegrad.torch._dtypes import DEFAULT, default_of, dtype, numpy_of
 from tapegrad.torch._recorder import ALONE, own
 from tapegrad.torch._tensor import Tensor, adopt, fresh, wrap
@@ -47,7 +47,7 @@ def tensor(
             UserWarning,
             stacklevel=2,
         )
-    x = fresh(raw_from(data, None if dtype is None else numpy_of(dtype), copy=True))
+    x = fresh(raw_from(data, None if dtype is None else numpy_of(dtype), copy=True), device)
     return requiring(x) if requires_grad else x
 
 
@@ -60,15 +60,18 @@ def requiring(x: Any) -> Any:
 
 def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Any:
     """A tensor of these values, which shares their memory where it can; a tensor is given back as it is."""
-    check_device(device)
-    wanted = None if dtype is None else numpy_of(dtype)
+    x = _as_tensor(data, None if dtype is None else numpy_of(dtype), device)
+    return x if device is None else moved(x, device)
+
+
+def _as_tensor(data: Any, wanted: Any, device: Any) -> Any:
     if isinstance(data, Tensor):
         return data if wanted is None or data.array.dtype == wanted else _cast(data, wanted)
     if isinstance(data, Core):
         return adopt(data) if type(data) is Core else wrap(*data.read())
     if isinstance(data, np.ndarray) and (wanted is None or data.dtype == wanted):
         return from_numpy(data)
-    return fresh(raw_from(data, wanted, copy=False))
+    return fresh(raw_from(data, wanted, copy=False), device)
 
 
 def _cast(x: Any, wanted: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.errors import BoundsError, NotDifferentiable, SpentError, TapegradError
+from tapegrad.errors import BoundsError, DeviceError, NotDifferentiable, SpentError, TapegradError
 from tapegrad.registry import call
 
 if TYPE_CHECKING:
@@ -53,6 +53,13 @@ def failed(op: Any, error: Exception, raws: Sequence[Any]) -> Exception:
     made = call.failed(op, error, raws)
     if not isinstance(made, TapegradError):
         return made
+    if isinstance(made, DeviceError):
+        from tapegrad.torch._devices import device_of
+
+        there = list(dict.fromkeys(str(device_of(r)) for r in raws if hasattr(r, "shape")))
+        return RuntimeError(
+            f"Expected all tensors to be on the same device, but found at least two devices, {' and '.join(there[:2])}! {made}"
+        )
     shapes = [tuple(r.shape) for r in raws if hasattr(r, "shape")]
     if op.pointwise and len(shapes) == 2 and isinstance(made, ValueError):
         text = broadcast_text(*shapes)

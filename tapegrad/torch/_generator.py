@@ -40,11 +40,14 @@ _MASK53 = (1 << 53) - 1
 class Generator:
     """A source of random numbers with a state of its own; the same seed gives PyTorch's numbers."""
 
-    __slots__ = ("__weakref__", "_fresh", "_seed", "_source", "spare")
+    __slots__ = ("__weakref__", "_fresh", "_seed", "_source", "device", "spare")
 
     def __init__(self, device: Any = "cpu") -> None:
-        if str(device).partition(":")[0] != "cpu":
-            raise RuntimeError(f"Generator(device): only generators of the CPU's numbers exist here, got {device!s}")
+        from tapegrad.torch._devices import check_device
+        from tapegrad.torch._devices import device as named
+
+        check_device(device)
+        self.device = named(device)  # its numbers are the CPU's wherever they go
         self.manual_seed(DEFAULT_SEED)
 
     # -- seeds and states --------------------------------------------------------------------------------
@@ -71,13 +74,6 @@ class Generator:
     def initial_seed(self) -> int:
         """The seed that it started from."""
         return self._seed
-
-    @property
-    def device(self) -> Any:
-        """The device whose numbers it gives."""
-        from tapegrad.torch import _arrays
-
-        return _arrays.cpu()
 
     def get_state(self) -> Any:
         """The state as a ByteTensor, in PyTorch's layout."""

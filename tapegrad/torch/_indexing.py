@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad.core.node import tick
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.ops.inplace import is_alone
-from tapegrad.torch import _inplace
+from tapegrad.torch import _devices, _inplace
 from tapegrad.torch._recorder import is_enabled
 from tapegrad.torch._storage import wrote
 from tapegrad.torch._tensor import OF_NUMPY, STYLE, wrap
@@ -47,6 +47,8 @@ def setitem(x: Any, key: Any, value: Any) -> None:
     index, basic = plain(x, key)
     _inplace.check(x, as_view=basic, part=x.array[index] if basic and type(x.array) is np.ndarray else None)
     v = _value(x, value)
+    if type(x.array) not in OF_NUMPY and _devices.several():
+        v = _devices.moved(v, _devices.device_of(x.array))
     before = tick()
     raw = x.array
     if type(raw) is np.ndarray and view_of(x) is None and not (is_enabled() and (x.node is not None or v.node is not None)):

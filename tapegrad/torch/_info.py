@@ -104,26 +104,31 @@ def typename(obj: Any, /) -> str:
 
 def set_default_tensor_type(t: Any, /) -> None:
     """The older form of `set_default_dtype`."""
+    from tapegrad.torch._devices import gpus, no_gpu
     from tapegrad.torch._dtypes import set_default_dtype
-    from tapegrad.torch._functions.convert import as_dtype
+    from tapegrad.torch._functions.convert import as_dtype, device_named
 
-    if "cuda" in str(t):
-        raise TypeError(f"type {t} not available. Torch not compiled with CUDA enabled.")
+    where = device_named(t)
+    if where == "cuda" and not gpus():
+        raise TypeError(f"type {t} not available. {no_gpu()}")
     set_default_dtype(as_dtype(t))
+    if where is not None:
+        set_default_device(where)
 
 
 def set_default_device(device: Any) -> None:
-    """Say where new tensors are: they are on the CPU."""
-    from tapegrad.torch._devices import check_device
+    """Say where new tensors are; None for the CPU."""
+    from tapegrad.torch import _devices
 
-    check_device(device)
+    _devices.check_device(device)
+    _devices.DEFAULT[:] = [] if device is None else [_devices.device(device)]
 
 
 def get_default_device() -> Any:
     """Where new tensors are."""
-    from tapegrad.torch._devices import CPU
+    from tapegrad.torch._devices import default_device
 
-    return CPU
+    return default_device()
 
 
 def _assert(condition: Any, message: Any) -> None:

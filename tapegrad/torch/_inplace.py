@@ -14,6 +14,7 @@ import numpy as np
 from tapegrad.core.node import tick
 from tapegrad.core.recorder import EMPTY, refcount, state
 from tapegrad.registry.rules import Variant
+from tapegrad.torch import _devices
 from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 from tapegrad.torch._modes import INFERENCE
 from tapegrad.torch._promotion import _CATEGORY
@@ -130,6 +131,8 @@ def fitting(x: Any, y: Any) -> Any:
         raise RuntimeError(
             f"output with shape {list(x.array.shape)} doesn't match the broadcast shape {list(y.array.shape)}"
         )
+    if type(x.array) not in OF_NUMPY and _devices.several():
+        y = _devices.moved(y, _devices.device_of(x.array))
     if type(y.array) is not type(x.array):
         y.array = beside(y.array, x.array)
     have, want = y.array.dtype, x.array.dtype

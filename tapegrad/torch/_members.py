@@ -11,7 +11,7 @@ import numpy as np
 from tapegrad.core.recorder import group
 from tapegrad.torch import _graph, _indexing, _layout, _operators, _shapes, _values, _watching
 from tapegrad.torch._construct import track
-from tapegrad.torch._devices import CPU
+from tapegrad.torch._devices import device_of
 from tapegrad.torch._dtypes import SCALAR_TYPES, numpy_of
 from tapegrad.torch._modes import INFERENCE
 from tapegrad.torch._recorder import IMPLICIT, is_leaf_node, own
@@ -259,7 +259,7 @@ def install() -> None:
         "_base": property(_base),
         "_is_view": lambda self: _base(self) is not None,
         "clone": clone,
-        "device": property(lambda self: CPU),
+        "device": property(lambda self: device_of(self.array)),
         "T": property(_all_axes),
         "mT": property(lambda self: _shapes.transpose(self, -2, -1)),
         "H": property(_adjoint),
@@ -269,7 +269,7 @@ def install() -> None:
         "ndim": property(lambda self: len(self.array.shape)),
         "is_complex": lambda self: self.array.dtype.kind == "c",
         "is_floating_point": lambda self: self.array.dtype.kind in "fV",
-        "is_cuda": property(lambda self: False),
+        "is_cuda": property(lambda self: device_of(self.array).type == "cuda"),
         "is_sparse": property(lambda self: False),
         "is_inference": lambda self: type(self).__name__ == "Inference",
         "resolve_conj": lambda self: self,

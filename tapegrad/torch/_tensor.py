@@ -20,8 +20,10 @@ import numpy as np
 
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.kernels.batched import Batched
-from tapegrad.registry.backends import moved, placed
+from tapegrad.registry.backends import moved
+from tapegrad.registry.places import beside as beside_another
 from tapegrad.registry.styles import Style
+from tapegrad.torch._devices import placed, several
 from tapegrad.torch._dtypes import dtype, dtype_of
 from tapegrad.torch._errors import failed
 from tapegrad.torch._promotion import meet
@@ -87,9 +89,9 @@ def wrap(raw: Any, node: Any = None) -> Any:
 OF_NUMPY = frozenset([np.ndarray, *np.sctypeDict.values()])
 
 
-def fresh(raw: Any) -> Any:
-    """A tensor of values that are NumPy's, where new arrays are made."""
-    return wrap(placed(raw) if type(raw) in OF_NUMPY else raw)
+def fresh(raw: Any, device: Any = None) -> Any:
+    """A tensor of values that are NumPy's, on a device or where new tensors are made."""
+    return wrap(placed(raw, device) if type(raw) in OF_NUMPY else raw)
 
 
 def another(raw: Any) -> Any:
@@ -104,11 +106,13 @@ def another(raw: Any) -> Any:
 
 
 def beside(raw: Any, other: Any) -> Any:
-    """A raw array on the kernels of another one, if both are concrete."""
+    """A raw array on the kernels and the device of another one, if both are concrete."""
     here = type(other) in OF_NUMPY
-    if (type(raw) in OF_NUMPY) is here or type(raw) is Batched or type(other) is Batched:
+    if type(raw) is Batched or type(other) is Batched:
         return raw
-    return moved(raw, "numpy" if here else "tensorflow")
+    if (type(raw) in OF_NUMPY) is here and (here or not several()):
+        return raw
+    return moved(raw, "numpy") if here else beside_another(raw, other)
 
 
 def auto_of(x: Any) -> Auto:

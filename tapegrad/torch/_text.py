@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.torch._devices import default_device, device_of
 from tapegrad.torch._dtypes import DEFAULT, dtype_of
 from tapegrad.torch._recorder import is_leaf_node, own
 
@@ -120,7 +121,8 @@ def text(x: Any) -> str:
     raw, node = x.read()
     values = np.asarray(getattr(raw, "bare", raw))
     shown = values.astype(np.float32) if values.dtype.kind == "V" else values
-    end = []
+    where = device_of(raw)
+    end = [] if where == default_device() else [f"device='{where}'"]
     kind = dtype_of(values.dtype)
     if not values.size:
         body = "[]"

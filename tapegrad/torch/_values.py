@@ -10,6 +10,7 @@ from tapegrad.core.tensor import Tensor as Core
 from tapegrad.kernels.batched import Batched
 from tapegrad.torch import _pieces
 from tapegrad.torch._arrays import is_parameter
+from tapegrad.torch._devices import device_of, moved
 from tapegrad.torch._exposed import handed_out
 from tapegrad.torch._recorder import own
 from tapegrad.torch._tensor import Tensor, adopt
@@ -57,7 +58,14 @@ def numpy(self: Any, *, force: bool = False) -> Any:
     """An array on the memory of the tensor, which must not require a gradient unless `force`."""
     if own(self.node) is not None and not force:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    return handed_out(self)
+    where = device_of(self.array)
+    if where.type == "cpu":
+        return handed_out(self)
+    if not force:
+        raise TypeError(
+            f"can't convert {where} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+        )
+    return handed_out(moved(self.detach(), "cpu"))
 
 
 def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:

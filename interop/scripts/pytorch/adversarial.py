@@ -94,6 +94,7 @@ model = Net().to(device)
 optimizer = optim.Adam(model.parameters(), lr=0.002)
 for epoch in range(2):
     for batch_idx, (data, target) in enumerate(train_loader):
+        data, target = data.to(device), target.to(device)
         attacked = pgd(model, data.clone(), target) if epoch == 1 and batch_idx % 4 == 0 else data
         optimizer.zero_grad()
         loss = F.nll_loss(model(attacked), target)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.kernels.batched import Batched
-from tapegrad.torch._devices import CPU, check_device
+from tapegrad.torch._devices import CPU, moved
 from tapegrad.torch._devices import device as Device
 from tapegrad.torch._dtypes import DEFAULT, NAMES, numpy_of
 from tapegrad.torch._dtypes import dtype as DType
@@ -49,7 +49,7 @@ def parse_to(*args: Any, **words: Any) -> tuple[Any, Any, bool, Any]:
         elif isinstance(a, DType):
             dtype = a
         elif isinstance(a, Core):
-            device, dtype = CPU, a.dtype
+            device, dtype = getattr(a, "device", CPU), a.dtype
         elif a is None:
             continue
         elif isinstance(a, (str, int, Device)):
@@ -68,11 +68,10 @@ def parse_to(*args: Any, **words: Any) -> tuple[Any, Any, bool, Any]:
 def to(self: Any, *args: Any, **words: Any) -> Any:
     """The values in another dtype or on another device; the tensor itself where nothing changes."""
     device, dtype, copy, _ = parse_to(*args, **words)
-    if device is not None:
-        check_device(device)
-    if dtype is None or numpy_of(dtype) == self.array.dtype:
-        return self.clone() if copy else self
-    return S.astype(self, numpy_of(dtype))
+    x = self if device is None else moved(self, device)
+    if dtype is not None and numpy_of(dtype) != x.array.dtype:
+        return S.astype(x, numpy_of(dtype))
+    return x.clone() if copy and x is self else x
 
 
 def _as(name: str, doc: str) -> Any:
@@ -96,8 +95,16 @@ METHODS["char"] = _as("int8", "The values as torch.int8.")
 def type(self: Any, dtype: Any = None, non_blocking: bool = False, **_: Any) -> Any:
     """The legacy name of the dtype; or the values in a dtype, given as such, as a legacy name or class."""
     if dtype is None:
-        return f"torch.{_LEGACY_NAME.get(self.dtype._name, 'Tensor')}"
-    return self.to(as_dtype(dtype))
+        return f"torch.{'cuda.' if self.is_cuda else ''}{_LEGACY_NAME.get(self.dtype._name, 'Tensor')}"
+    return self.to(device_named(dtype), as_dtype(dtype))
+
+
+def device_named(given: Any) -> str | None:
+    """The device that a legacy name or class means; None if it means none."""
+    name = given if isinstance(given, str) else getattr(given, "legacy", "")
+    if not name or isinstance(given, DType):
+        return None
+    return "cuda" if name.startswith("torch.cuda.") else "cpu"
 
 
 def as_dtype(given: Any) -> Any:
@@ -106,7 +113,7 @@ def as_dtype(given: Any) -> Any:
         return given
     if isinstance(given, str):
         name = given.rpartition(".")[2]
-        if name not in LEGACY or "cuda" in given:
+        if name not in LEGACY:
             raise RuntimeError(f"invalid type: '{given}'")
         return NAMES[LEGACY[name]]
     found = getattr(given, "dtype", None)
@@ -121,14 +128,14 @@ def as_dtype(given: Any) -> Any:
 
 @method
 def type_as(self: Any, tensor: Any) -> Any:
-    """The values in another tensor's dtype."""
-    return self.to(tensor.dtype)
+    """The values in another tensor's dtype, where that tensor is."""
+    return self.to(tensor)
 
 
 @method
 def cpu(self: Any, memory_format: Any = None) -> Any:
     """The tensor on the CPU."""
-    return self
+    return moved(self, CPU)
 
 
 @method

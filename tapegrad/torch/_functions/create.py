@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.torch._construct import from_numpy, raw_from, requiring, tensor
-from tapegrad.torch._devices import check_device
+from tapegrad.torch._devices import device_of
 from tapegrad.torch._dtypes import DEFAULT, default_of, dtype_of, numpy_of
 from tapegrad.torch._functions._build import FUNCTIONS, METHODS, function
 from tapegrad.torch._inplace import in_place
@@ -39,9 +39,9 @@ def _numpy(dtype: Any) -> np.dtype[Any]:
     return DEFAULT[0].numpy if dtype is None else numpy_of(dtype)
 
 
-def finished(raw: Any, requires_grad: bool = False, out: Any = None) -> Any:
-    """A tensor of an array, as a leaf if it is asked for; or written into `out`."""
-    x = fresh(raw[()] if type(raw) is np.ndarray and not raw.ndim else raw)
+def finished(raw: Any, requires_grad: bool = False, out: Any = None, device: Any = None) -> Any:
+    """A tensor of an array on a device, as a leaf if it is asked for; or written into `out`."""
+    x = fresh(raw[()] if type(raw) is np.ndarray and not raw.ndim else raw, device if out is None else out.device)
     if out is not None:
         from tapegrad.torch._functions._build import into
 
@@ -61,15 +61,13 @@ def _shaped(make: Any, name: str, doc: str) -> Any:
         memory_format: Any = None,
         **words: Any,
     ) -> Any:
-        if device is not None:
-            check_device(device)
         if words:
             size = (words.pop("size"),) if "size" in words else size
             if words:
                 raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(words))}'")
         if not size:
             raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
-        return finished(make(lengths(size), _numpy(dtype)), requires_grad, out)
+        return finished(make(lengths(size), _numpy(dtype)), requires_grad, out, device)
 
     create.__name__ = create.__qualname__ = name
     create.__doc__ = doc
@@ -97,12 +95,11 @@ def full(
     requires_grad: bool = False,
 ) -> Any:
     """One value, in a shape."""
-    check_device(device)
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     if isinstance(value, np.generic):
         value = value.item()
     kind = default_of(type(value)) if dtype is None else numpy_of(dtype)
-    return finished(np.full(lengths((size,)), value, kind), requires_grad, out)
+    return finished(np.full(lengths((size,)), value, kind), requires_grad, out, device)
 
 
 def _like(name: str, doc: str) -> Any:
@@ -116,11 +113,10 @@ def _like(name: str, doc: str) -> Any:
         memory_format: Any = None,
         pin_memory: bool = False,
     ) -> Any:
-        if device is not None:
-            check_device(device)
         raw = input.read()[0]
         kind = raw.dtype if dtype is None else numpy_of(dtype)
-        return finished((np.ones if name == "ones_like" else np.zeros)(raw.shape, kind), requires_grad)
+        make = np.ones if name == "ones_like" else np.zeros
+        return finished(make(raw.shape, kind), requires_grad, None, device_of(raw) if device is None else device)
 
     create.__name__ = create.__qualname__ = name
     create.__doc__ = doc
@@ -148,7 +144,8 @@ def full_like(
 ) -> Any:
     """One value, in a tensor's shape and dtype."""
     raw = input.read()[0]
-    return full(tuple(raw.shape), fill_value, dtype=dtype or dtype_of(raw.dtype), device=device, requires_grad=requires_grad)
+    where = device_of(raw) if device is None else device
+    return full(tuple(raw.shape), fill_value, dtype=dtype or dtype_of(raw.dtype), device=where, requires_grad=requires_grad)
 
 
 @function
@@ -165,7 +162,6 @@ def arange(
     requires_grad: bool = False,
 ) -> Any:
     """start, start + step, ..., below `end`."""
-    check_device(device)
     if end is None:
         start, end = 0, start
     ends = [v.item() if isinstance(v, (Tensor, np.generic)) else v for v in (start, end, step)]
@@ -178,8 +174,7 @@ def arange(
     kind = (np.dtype(np.int64) if whole else DEFAULT[0].numpy) if dtype is None else numpy_of(dtype)
     n = math.ceil((end - start) / step) if not whole else max(-(-(end - start) // step), 0)
     raw = np.arange(start, end, step) if whole else start + np.arange(n) * step
-    raw = raw.astype(kind, copy=False)
-    return finished(raw, requires_grad, out)
+    return finished(raw.astype(kind, copy=False), requires_grad, out, device)
 
 
 @function
@@ -190,7 +185,8 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, **words: Any) -> Any:
     warnings.warn("torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
                   "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).", stacklevel=2)  # fmt: skip
     n = math.floor((end - start) / step) + 1
-    return finished((start + np.arange(n) * step).astype(_numpy(words.get("dtype"))), words.get("requires_grad", False))
+    made = (start + np.arange(n) * step).astype(_numpy(words.get("dtype")))
+    return finished(made, words.get("requires_grad", False), None, words.get("device"))
 
 
 @function
@@ -206,10 +202,9 @@ def linspace(
     requires_grad: bool = False,
 ) -> Any:
     """`steps` values from `start` to `end`, evenly spaced."""
-    check_device(device)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    return finished(_even(float(start), float(end), int(steps), _numpy(dtype)), requires_grad, out)
+    return finished(_even(float(start), float(end), int(steps), _numpy(dtype)), requires_grad, out, device)
 
 
 def _even(a: float, b: float, n: int, kind: Any) -> Any:
@@ -240,7 +235,7 @@ def logspace(
     requires_grad: bool = False,
 ) -> Any:
     """Powers of `base` with evenly spaced exponents."""
-    return finished(np.logspace(float(start), float(end), steps, base=base).astype(_numpy(dtype)), requires_grad, out)
+    return finished(np.logspace(float(start), float(end), steps, base=base).astype(_numpy(dtype)), requires_grad, out, device)
 
 
 @function
@@ -255,8 +250,7 @@ def eye(
     requires_grad: bool = False,
 ) -> Any:
     """Ones on the diagonal of a matrix of zeros."""
-    check_device(device)
-    return finished(np.eye(n, m, dtype=_numpy(dtype)), requires_grad, out)
+    return finished(np.eye(n, m, dtype=_numpy(dtype)), requires_grad, out, device)
 
 
 @function
@@ -270,7 +264,7 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
     """A tensor of anything that holds numbers, sharing its memory where it can."""
     from tapegrad.torch._construct import as_tensor
 
-    x = tensor(obj, dtype=dtype) if copy and not isinstance(obj, Tensor) else as_tensor(obj, dtype, device)
+    x = tensor(obj, dtype=dtype, device=device) if copy and not isinstance(obj, Tensor) else as_tensor(obj, dtype, device)
     if copy and x is obj:
         x = x.clone()
     return x.requires_grad_() if requires_grad else x
@@ -286,13 +280,13 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 @function
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None) -> Any:
     """Where the lower triangle of a matrix is, (2, n)."""
-    return fresh(np.stack(np.tril_indices(row, offset, col)).astype(np.int64 if dtype is None else numpy_of(dtype)))
+    return fresh(np.stack(np.tril_indices(row, offset, col)).astype(np.int64 if dtype is None else numpy_of(dtype)), device)
 
 
 @function
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None) -> Any:
     """Where the upper triangle of a matrix is, (2, n)."""
-    return fresh(np.stack(np.triu_indices(row, offset, col)).astype(np.int64 if dtype is None else numpy_of(dtype)))
+    return fresh(np.stack(np.triu_indices(row, offset, col)).astype(np.int64 if dtype is None else numpy_of(dtype)), device)
 
 
 def _window(name: str, f: Any) -> None:
@@ -307,9 +301,9 @@ def _window(name: str, f: Any) -> None:
     ) -> Any:
         n = window_length
         if n < 2:
-            return finished(np.ones(n, _numpy(dtype)), requires_grad)
+            return finished(np.ones(n, _numpy(dtype)), requires_grad, None, device)
         t = np.arange(n) / (n if periodic else n - 1)
-        return finished(f(t).astype(_numpy(dtype)), requires_grad)
+        return finished(f(t).astype(_numpy(dtype)), requires_grad, None, device)
 
     window.__name__ = window.__qualname__ = name
     FUNCTIONS[name] = window
@@ -328,7 +322,8 @@ def _new(name: str) -> Any:
     def create(self: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **words: Any) -> Any:
         for known in ("layout", "pin_memory"):
             words.pop(known, None)
-        return make(*size, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad, **words)
+        where = self.device if device is None else device
+        return make(*size, dtype=dtype or self.dtype, device=where, requires_grad=requires_grad, **words)
 
     create.__name__ = create.__qualname__ = name
     return create
@@ -340,7 +335,7 @@ for _name in ("new_zeros", "new_ones", "new_empty", "new_full"):
 
 def _new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """A copy of some values in this tensor's dtype."""
-    x = fresh(raw_from(data, numpy_of(dtype or self.dtype), copy=True))
+    x = fresh(raw_from(data, numpy_of(dtype or self.dtype), copy=True), self.device if device is None else device)
     return requiring(x) if requires_grad else x
 
 
@@ -348,7 +343,7 @@ def _legacy_new(self: Any, *args: Any, device: Any = None) -> Any:
     """A tensor of this dtype, of a shape or of values."""
     from tapegrad.torch._legacy import construct
 
-    return construct(self.dtype, args, {})
+    return construct(self.dtype, args, {"device": self.device if device is None else device})
 
 
 METHODS["new_tensor"] = _new_tensor

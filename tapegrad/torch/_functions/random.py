@@ -19,7 +19,6 @@ from tapegrad.registry.batching import levels
 from tapegrad.torch import _arrays, _normal, _uniform, _variates
 from tapegrad.torch import _generator as generators
 from tapegrad.torch import random as seeding
-from tapegrad.torch._devices import check_device
 from tapegrad.torch._dtypes import DEFAULT, SCALAR_TYPES, dtype_of, numpy_of
 from tapegrad.torch._functions._build import FUNCTIONS, function, method
 from tapegrad.torch._functions.create import finished, lengths
@@ -84,7 +83,6 @@ def _creator(name: str, kernel: str, of: Callable[[np.dtype[Any]], Draw], doc: s
         pin_memory: bool = False,
         **words: Any,
     ) -> Any:
-        check_device(device)
         if "size" in words:
             size = (words.pop("size"),)
         words.pop("names", None)
@@ -95,7 +93,7 @@ def _creator(name: str, kernel: str, of: Callable[[np.dtype[Any]], Draw], doc: s
         if out is not None and dtype is None:
             dtype = out.dtype
         draw = of(floating(dtype, kernel))
-        return finished(drawn(lengths(size), draw, generator), requires_grad, out)
+        return finished(drawn(lengths(size), draw, generator), requires_grad, out, device)
 
     def like(
         input: Any,
@@ -108,9 +106,8 @@ def _creator(name: str, kernel: str, of: Callable[[np.dtype[Any]], Draw], doc: s
         pin_memory: bool = False,
         generator: Any = None,
     ) -> Any:
-        check_device(device)
         draw = of(floating(dtype or input.dtype, kernel))
-        return finished(drawn(tuple(input.shape), draw, generator), requires_grad)
+        return finished(drawn(tuple(input.shape), draw, generator), requires_grad, None, input.device if device is None else device)
 
     create.__name__ = create.__qualname__ = name
     like.__name__ = like.__qualname__ = f"{name}_like"
@@ -138,7 +135,6 @@ def randint(
     pin_memory: bool = False,
 ) -> Any:
     """Integers evenly spread over low, ..., high - 1, of a shape: `randint(high, size)` or `randint(low, high, size)`."""
-    check_device(device)
     given = list(args)
     if given and not isinstance(given[-1], int | np.integer) and size is None:
         size = given.pop()
@@ -152,7 +148,7 @@ def randint(
         )
     bounds = [_whole("randint", name, bound) for name, bound in (("low", 0 if low is None else low), ("high", high))]
     kind = np.dtype(np.int64) if dtype is None else numpy_of(dtype)
-    return finished(drawn(lengths((size,)), integers(kind, *bounds), generator), requires_grad, out)
+    return finished(drawn(lengths((size,)), integers(kind, *bounds), generator), requires_grad, out, device)
 
 
 @function
@@ -171,8 +167,9 @@ def randint_like(
     if high is None:
         low, high = 0, low
     return randint(
-        low or 0, high, tuple(input.shape), dtype=dtype or input.dtype, device=device, requires_grad=requires_grad
-    )
+        low or 0, high, tuple(input.shape), dtype=dtype or input.dtype, device=input.device if device is None else device,
+        requires_grad=requires_grad,
+    )  # fmt: skip
 
 
 def _whole(where: str, name: str, value: Any) -> int:
@@ -207,7 +204,6 @@ def randperm(
     pin_memory: bool = False,
 ) -> Any:
     """The numbers 0, ..., n - 1 in random order."""
-    check_device(device)
     count = _whole("randperm", "n", n)
     if count < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {count}: [{count}]")
@@ -221,7 +217,7 @@ def randperm(
     if any(level.randomness != "same" for level in levels()):
         drawn((), lambda g, k: np.zeros(k), generator)  # which raises where vmap forbids random numbers
         raise NotImplementedError("randperm(n): inside vmap, only randomness='same' is implemented; draw outside of it")
-    return finished(_uniform.permutation(source, count).astype(kind), requires_grad, out)
+    return finished(_uniform.permutation(source, count).astype(kind), requires_grad, out, device)
 
 
 @function
@@ -239,7 +235,6 @@ def normal(
     pin_memory: bool = False,
 ) -> Any:
     """Normal numbers of a mean and standard deviation for each, or of one for all and a shape."""
-    check_device(device)
     if size is not None:
         mean, std = (x.item() if isinstance(x, Tensor) else x for x in (mean, std))
         check_std(std)
@@ -247,10 +242,12 @@ def normal(
             drawn(lengths((size,)), bell(floating(dtype, "normal_kernel_cpu"), mean, std), generator),
             requires_grad,
             out,
+            device,
         )
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         raise TypeError("normal() received an invalid combination of arguments: of two numbers it takes a size too")
-    kind = (mean if isinstance(mean, Tensor) else std).array.dtype
+    like = mean if isinstance(mean, Tensor) else std
+    kind, where = like.array.dtype, like.device
     m, s = (_arrays.raw(x).astype(kind, copy=False) if isinstance(x, Tensor) else kind.type(x) for x in (mean, std))
     if kind.kind != "c" and not (np.asarray(s) >= 0).all():
         raise RuntimeError(
@@ -264,7 +261,7 @@ def normal(
         from tapegrad.torch._errors import broadcast_text
 
         raise RuntimeError(broadcast_text(np.shape(m), np.shape(s))) from None
-    return finished((drawn(shape, bell(kind), generator) * s + m).astype(kind), requires_grad, out)
+    return finished((drawn(shape, bell(kind), generator) * s + m).astype(kind), requires_grad, out, where)
 
 
 def check_std(std: Any) -> None:
@@ -284,12 +281,12 @@ def value(x: Any, where: str) -> Array:
 def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = None) -> Any:
     """Ones with the probabilities that the tensor holds, or with one for all, else zeros."""
     if p is not None:
-        return finished(drawn(tuple(input.shape), coins(input.array.dtype, p), generator), False, out)
+        return finished(drawn(tuple(input.shape), coins(input.array.dtype, p), generator), False, out, input.device)
     probabilities = value(input, "bernoulli")
     if probabilities.dtype.name not in DIGITS:
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{SCALAR_TYPES[input.dtype]}'")
     check_probabilities(probabilities)
-    return finished(_uniform.coins_of(generators.of(generator), probabilities).astype(probabilities.dtype), False, out)
+    return finished(_uniform.coins_of(generators.of(generator), probabilities).astype(probabilities.dtype), False, out, input.device)
 
 
 def check_probabilities(p: Array) -> None:
@@ -315,7 +312,7 @@ def multinomial(
         )
     _variates.check_weights(weights, num_samples, replacement=replacement)
     found = _variates.multinomial(generators.of(generator), weights, num_samples, replacement=replacement)
-    return finished(found.astype(np.int64), False, out)
+    return finished(found.astype(np.int64), False, out, input.device)
 
 
 @function
@@ -324,26 +321,26 @@ def poisson(input: Any, generator: Any = None) -> Any:
     rates = value(input, "poisson")
     if not (rates >= 0).all():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    return finished(_variates.poissons(generators.of(generator), rates))
+    return finished(_variates.poissons(generators.of(generator), rates), device=input.device)
 
 
 @function
 def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
     """How many of `count` tries succeed, each with probability `prob`."""
     counts, p = np.broadcast_arrays(value(count, "binomial"), value(prob, "binomial"))
-    return finished(_variates.binomials(generators.of(generator), counts, p))
+    return finished(_variates.binomials(generators.of(generator), counts, p), device=count.device)
 
 
 @function
 def _standard_gamma(input: Any, generator: Any = None) -> Any:
     """Numbers of gamma distributions of scale 1 with these shape parameters; without a derivative."""
-    return finished(_variates.gammas(generators.of(generator), value(input, "_standard_gamma")))
+    return finished(_variates.gammas(generators.of(generator), value(input, "_standard_gamma")), device=input.device)
 
 
 @function
 def _sample_dirichlet(input: Any, generator: Any = None) -> Any:
     """Shares of Dirichlet distributions with these concentrations along the last axis; without a derivative."""
-    return finished(_variates.dirichlet(generators.of(generator), value(input, "_sample_dirichlet")))
+    return finished(_variates.dirichlet(generators.of(generator), value(input, "_sample_dirichlet")), device=input.device)
 
 
 method(bernoulli)

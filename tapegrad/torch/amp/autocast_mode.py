@@ -18,6 +18,7 @@ import numpy as np
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.registry.entry import _first_call
 from tapegrad.registry.op import OPS
+from tapegrad.torch._devices import device_of, gpus
 from tapegrad.torch._dtypes import bfloat16, float16
 from tapegrad.torch._dtypes import dtype as _dtype
 from tapegrad.torch._tensor import STYLE
@@ -45,14 +46,20 @@ _LOCK = threading.Lock()
 _IN_FORCE = [0]
 
 
+def _kind_of(args: tuple[Any, ...]) -> str:
+    """The kind of the device that computes with these arguments."""
+    return next((device_of(a.array).type for a in args if isinstance(a, Core)), "cpu")
+
+
 def _casting(*args: Any, **params: Any) -> Any:
     return _cast_and_call(_plain, args, params)  # type: ignore[name-defined]  # noqa: F821  each has its own
 
 
 def _cast_and_call(plain: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    if not _LOCAL.on.get("cpu"):
+    kind = "cpu" if not _LOCAL.on.get("cuda") else _kind_of(args)
+    if not _LOCAL.on.get(kind):
         return plain(*args, **params)
-    short = _LOCAL.dtype_of("cpu").numpy
+    short = _LOCAL.dtype_of(kind).numpy
     was, _LOCAL.on = _LOCAL.on, {}
     try:
         return plain(*(_short(a, short) for a in args), **{k: _short(v, short) for k, v in params.items()})
@@ -116,7 +123,7 @@ class autocast:
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         if device_type not in _DEVICES:
             raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
-        if device_type == "cuda" and enabled:
+        if device_type == "cuda" and enabled and not gpus():
             warnings.warn("User provided device_type of 'cuda', but CUDA is not available. Disabling", UserWarning, stacklevel=2)
             enabled = False
         self.device = device_type

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.torch._devices import gpus
 from tapegrad.torch._tensor import Tensor
 
 
@@ -24,7 +25,7 @@ class GradScaler:
     ) -> None:
         if not isinstance(device, str):  # as torch.cuda.amp had it: the scale came first
             device, init_scale = "cuda", device
-        if enabled and device == "cuda":
+        if enabled and device == "cuda" and not gpus():
             warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", UserWarning, stacklevel=2)
             enabled = False
         if enabled and growth_factor <= 1.0:

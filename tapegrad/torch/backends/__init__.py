@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 
 from tapegrad.torch._absent import NoDevice, part
+from tapegrad.torch._devices import gpus
 
 
 def _no() -> bool:
@@ -12,11 +13,11 @@ def _no() -> bool:
 
 
 cudnn = part(
-    __name__, "cudnn", "Flags of cuDNN, which is not there.", enabled=True, benchmark=False, deterministic=False, allow_tf32=True,
-    is_available=_no, version=lambda: None, flags=lambda **_: NoDevice(),
+    __name__, "cudnn", "Flags of cuDNN: what TensorFlow does with it is TensorFlow's.", enabled=True, benchmark=False, deterministic=False,
+    allow_tf32=True, is_available=lambda: bool(gpus()), version=lambda: None, flags=lambda **_: NoDevice(),
 )  # fmt: skip
 cuda = part(
-    __name__, "cuda", "Flags of CUDA, which is not there.", is_built=_no,
+    __name__, "cuda", "Flags of CUDA: what TensorFlow does with it is TensorFlow's.", is_built=lambda: bool(gpus()),
     matmul=types.SimpleNamespace(allow_tf32=False, allow_fp16_reduced_precision_reduction=True),
 )  # fmt: skip
 mps = part(__name__, "mps", "Apple's GPUs: not there.", is_available=_no, is_built=_no)

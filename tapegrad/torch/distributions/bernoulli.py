@@ -80,5 +80,6 @@ class Bernoulli(Distribution):
         return softplus(self.logits) - self.logits * self.probs
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        values = torch.arange(2, dtype=getattr(self, self._by).dtype).view((-1,) + (1,) * len(self._batch_shape))
+        given = getattr(self, self._by)
+        values = torch.arange(2, dtype=given.dtype, device=given.device).view((-1,) + (1,) * len(self._batch_shape))
         return values.expand((-1, *self._batch_shape)) if expand else values

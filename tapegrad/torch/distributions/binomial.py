@@ -96,5 +96,6 @@ class Binomial(Distribution):
         most = int(self.total_count.max())
         if not bool(self.total_count.min() == most):
             raise NotImplementedError("Inhomogeneous total count not supported by `enumerate_support`.")
-        values = torch.arange(1 + most, dtype=getattr(self, self._by).dtype).view((-1,) + (1,) * len(self._batch_shape))
+        given = getattr(self, self._by)
+        values = torch.arange(1 + most, dtype=given.dtype, device=given.device).view((-1,) + (1,) * len(self._batch_shape))
         return values.expand((-1, *self._batch_shape)) if expand else values

@@ -63,7 +63,7 @@ class Categorical(Distribution):
 
     @property
     def mean(self) -> Any:
-        return torch.full(self._extended_shape(), math.nan, dtype=self.probs.dtype)
+        return torch.full(self._extended_shape(), math.nan, dtype=self.probs.dtype, device=self.probs.device)
 
     @property
     def mode(self) -> Any:
@@ -71,7 +71,7 @@ class Categorical(Distribution):
 
     @property
     def variance(self) -> Any:
-        return torch.full(self._extended_shape(), math.nan, dtype=self.probs.dtype)
+        return torch.full(self._extended_shape(), math.nan, dtype=self.probs.dtype, device=self.probs.device)
 
     def sample(self, sample_shape: Any = ()) -> Any:
         sample_shape = Size(sample_shape)
@@ -91,5 +91,6 @@ class Categorical(Distribution):
         return -(logits * self.probs).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        values = torch.arange(self._num_events, dtype=torch.long).view((-1,) + (1,) * len(self._batch_shape))
+        where = getattr(self, self._by).device
+        values = torch.arange(self._num_events, dtype=torch.long, device=where).view((-1,) + (1,) * len(self._batch_shape))
         return values.expand((-1, *self._batch_shape)) if expand else values

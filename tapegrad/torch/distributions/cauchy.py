@@ -28,7 +28,7 @@ class Cauchy(Distribution):
 
     @property
     def mean(self) -> Any:
-        return torch.full(self._extended_shape(), math.nan, dtype=self.loc.dtype)
+        return torch.full(self._extended_shape(), math.nan, dtype=self.loc.dtype, device=self.loc.device)
 
     @property
     def mode(self) -> Any:
@@ -36,10 +36,10 @@ class Cauchy(Distribution):
 
     @property
     def variance(self) -> Any:
-        return torch.full(self._extended_shape(), math.inf, dtype=self.loc.dtype)
+        return torch.full(self._extended_shape(), math.inf, dtype=self.loc.dtype, device=self.loc.device)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        eps = torch.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype).cauchy_()
+        eps = torch.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device).cauchy_()
         return self.loc + eps * self.scale
 
     def log_prob(self, value: Any) -> Any:

@@ -183,7 +183,7 @@ class _Square(Constraint):
     event_dim = 2
 
     def check(self, value: Any) -> Any:
-        return torch.full(tuple(value.shape[:-2]), value.shape[-2] == value.shape[-1], dtype=torch.bool)
+        return torch.full(tuple(value.shape[:-2]), value.shape[-2] == value.shape[-1], dtype=torch.bool, device=value.device)
 
 
 class _Symmetric(_Square):

@@ -38,7 +38,7 @@ class Dirichlet(Distribution):
         total = less.sum(-1, True)
         mode = less / torch.where(total == 0, 1.0, total)
         edge = (self.concentration < 1).all(dim=-1)
-        largest = (mode.argmax(dim=-1).unsqueeze(-1) == torch.arange(less.shape[-1])).to(mode.dtype)
+        largest = (mode.argmax(dim=-1).unsqueeze(-1) == torch.arange(less.shape[-1], device=mode.device)).to(mode.dtype)
         return torch.where(edge.unsqueeze(-1), largest, mode)
 
     @property

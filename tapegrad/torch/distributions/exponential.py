@@ -42,7 +42,7 @@ class Exponential(Distribution):
         return self.rate.pow(-2)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        drawn = torch.empty(self._extended_shape(sample_shape), dtype=self.rate.dtype).exponential_()
+        drawn = torch.empty(self._extended_shape(sample_shape), dtype=self.rate.dtype, device=self.rate.device).exponential_()
         return drawn / self.rate
 
     def log_prob(self, value: Any) -> Any:

@@ -65,7 +65,7 @@ class Geometric(Distribution):
     def sample(self, sample_shape: Any = ()) -> Any:
         tiny = torch.finfo(self.probs.dtype).tiny
         with torch.no_grad():
-            u = torch.empty(self._extended_shape(sample_shape), dtype=self.probs.dtype).uniform_(tiny, 1)
+            u = torch.empty(self._extended_shape(sample_shape), dtype=self.probs.dtype, device=self.probs.device).uniform_(tiny, 1)
             return (u.log() / (-self.probs).log1p()).floor()
 
     def log_prob(self, value: Any) -> Any:

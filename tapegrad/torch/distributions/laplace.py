@@ -44,7 +44,7 @@ class Laplace(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
-        u = torch.empty(shape, dtype=self.loc.dtype).uniform_(torch.finfo(self.loc.dtype).eps - 1, 1)
+        u = torch.empty(shape, dtype=self.loc.dtype, device=self.loc.device).uniform_(torch.finfo(self.loc.dtype).eps - 1, 1)
         return self.loc - self.scale * u.sign() * torch.log1p(-u.abs())
 
     def log_prob(self, value: Any) -> Any:

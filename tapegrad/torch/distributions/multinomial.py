@@ -64,11 +64,11 @@ class Multinomial(Distribution):
 
     def sample(self, sample_shape: Any = ()) -> Any:
         drawn = self._categorical.sample(Size((self.total_count,)) + Size(sample_shape))
-        places = torch.arange(self._event_shape[0])
+        places = torch.arange(self._event_shape[0], device=drawn.device)
         return (drawn.unsqueeze(-1) == places).sum(0).type_as(self.probs)
 
     def entropy(self) -> Any:
-        n = torch.tensor(float(self.total_count), dtype=self.probs.dtype)
+        n = torch.tensor(float(self.total_count), dtype=self.probs.dtype, device=self.probs.device)
         counts = Binomial(self.total_count, self.probs)  # of each alternative by itself
         possible = counts.enumerate_support(expand=False)
         log_factorials = (torch.exp(counts.log_prob(possible)) * torch.lgamma(possible + 1)).sum(0).sum(-1)

@@ -96,7 +96,7 @@ class MultivariateNormal(Distribution):
         return self._factor.pow(2).sum(-1).expand((*self._batch_shape, *self._event_shape))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        eps = standard_normal(self._extended_shape(sample_shape), self.loc.dtype)
+        eps = standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
         return self.loc + torch.matmul(self._factor, eps.unsqueeze(-1)).squeeze(-1)
 
     def log_prob(self, value: Any) -> Any:

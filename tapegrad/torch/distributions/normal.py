@@ -49,7 +49,7 @@ class Normal(Distribution):
             return torch.normal(self.loc.expand(shape), self.scale.expand(shape))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        eps = standard_normal(self._extended_shape(sample_shape), self.loc.dtype)
+        eps = standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
         return self.loc + eps * self.scale
 
     def log_prob(self, value: Any) -> Any:

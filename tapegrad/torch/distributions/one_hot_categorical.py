@@ -62,7 +62,7 @@ class OneHotCategorical(Distribution):
         return self._categorical.param_shape
 
     def _vectors(self, indices: Any) -> Any:
-        places = torch.arange(self._event_shape[0])
+        places = torch.arange(self._event_shape[0], device=indices.device)
         return (indices.unsqueeze(-1) == places).to(self.probs.dtype)
 
     def sample(self, sample_shape: Any = ()) -> Any:
@@ -77,7 +77,7 @@ class OneHotCategorical(Distribution):
 
     def enumerate_support(self, expand: bool = True) -> Any:
         n = self.event_shape[0]
-        values = torch.eye(n, dtype=self.probs.dtype).view((n,) + (1,) * len(self.batch_shape) + (n,))
+        values = torch.eye(n, dtype=self.probs.dtype, device=self.probs.device).view((n,) + (1,) * len(self.batch_shape) + (n,))
         return values.expand((n, *self.batch_shape, n)) if expand else values
 
 

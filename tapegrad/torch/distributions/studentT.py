@@ -48,7 +48,7 @@ class StudentT(Distribution):
         return torch.where(self.df > 2, ordinary, torch.where(self.df > 1, math.inf, math.nan).to(ordinary.dtype))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        x = standard_normal(self._extended_shape(sample_shape), self.df.dtype)
+        x = standard_normal(self._extended_shape(sample_shape), self.df.dtype, self.df.device)
         z = self._chi2.rsample(sample_shape)
         return self.loc + self.scale * (x * torch.rsqrt(z / self.df))
 

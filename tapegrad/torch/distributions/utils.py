@@ -34,7 +34,8 @@ def tensors(*values: Any) -> tuple[Any, ...]:
                 "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
             )
     dtype = given[0].dtype if given else torch.get_default_dtype()
-    return tuple(v if _arrays.is_tensor(v) else torch.tensor(v, dtype=dtype) for v in values)
+    device = given[0].device if given else None
+    return tuple(v if _arrays.is_tensor(v) else torch.tensor(v, dtype=dtype, device=device) for v in values)
 
 
 def broadcast_all(*values: Any) -> tuple[Any, ...]:
@@ -44,7 +45,7 @@ def broadcast_all(*values: Any) -> tuple[Any, ...]:
 
 def standard_normal(shape: Any, dtype: Any, device: Any = None) -> Any:
     """Normal numbers of mean 0 and standard deviation 1."""
-    return torch.randn(tuple(shape), dtype=dtype)
+    return torch.randn(tuple(shape), dtype=dtype, device=device)
 
 
 def sum_rightmost(value: Any, dim: int) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import tapegrad.nn as _core
+from tapegrad.torch._devices import several
 from tapegrad.torch._functions._build import compiled
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import adopt, wrap
@@ -46,11 +47,12 @@ def _unbatched(y: Any, batched: bool) -> Any:
 
 
 def _one_dtype(x: Any, weight: Any, bias: Any) -> None:
-    if x.array.dtype == weight.array.dtype:
+    apart = type(x.array) is not np.ndarray and several() and x.device != weight.device
+    if x.array.dtype == weight.array.dtype and not apart:
         return
     from tapegrad.torch._functions._build import METHODS
 
-    a, b = (METHODS["type"](t).removeprefix("torch.") for t in (x, weight))
+    a, b = (METHODS["type"](t).removeprefix("" if apart else "torch.") for t in (x, weight))
     raise RuntimeError(f"Input type ({a}) and weight type ({b}) should be the same")
 
 

@@ -155,7 +155,7 @@ def _kept(input: Any, p: float, shape: Any) -> Any:
     """What each element is multiplied with: 0 with probability p, and else 1 / (1 - p)."""
     from tapegrad.torch import empty
 
-    noise = empty(tuple(shape), dtype=input.dtype).bernoulli_(1 - p)
+    noise = empty(tuple(shape), dtype=input.dtype, device=input.device).bernoulli_(1 - p)
     raw = noise.array
     return wrap(raw / raw.dtype.type(1 - p)) if p < 1 else noise
 
@@ -214,7 +214,7 @@ def _alpha(input: Any, p: float, training: bool, inplace: bool, shape: Any) -> A
     a = 1 / math.sqrt((low * low * p + 1) * (1 - p))
     from tapegrad.torch import empty
 
-    noise = empty(tuple(shape), dtype=input.dtype).bernoulli_(1 - p).array
+    noise = empty(tuple(shape), dtype=input.dtype, device=input.device).bernoulli_(1 - p).array
     shift = wrap((noise - 1) * noise.dtype.type(low * a) + noise.dtype.type(low * a * p))
     factor = wrap(noise * noise.dtype.type(a))
     if inplace:

@@ -56,7 +56,7 @@ class _NormBase(Module):
         tracked = self.track_running_stats
         self.register_buffer("running_mean", zeros(n, **where) if tracked else None)
         self.register_buffer("running_var", ones(n, **where) if tracked else None)
-        self.register_buffer("num_batches_tracked", tensor(0) if tracked else None)
+        self.register_buffer("num_batches_tracked", tensor(0, device=where.get("device")) if tracked else None)
 
     def reset_running_stats(self) -> None:
         """Forget all batches."""
@@ -176,7 +176,7 @@ class _LazyNorm(Lazy):
         tracked = self.track_running_stats  # type: ignore[attr-defined]
         for name in ("running_mean", "running_var"):
             self.register_buffer(name, UninitializedBuffer(**where) if tracked else None)  # type: ignore[attr-defined]
-        self.register_buffer("num_batches_tracked", tensor(0) if tracked else None)  # type: ignore[attr-defined]
+        self.register_buffer("num_batches_tracked", tensor(0, device=where.get("device")) if tracked else None)  # type: ignore[attr-defined]
 
     def reset_parameters(self) -> None:
         """Wait until the first input is seen."""

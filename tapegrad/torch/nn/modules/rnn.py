@@ -178,7 +178,7 @@ class RNNBase(Module):
         n = self.num_layers * (2 if self.bidirectional else 1)
         widths = [self.proj_size or self.hidden_size] + ([self.hidden_size] if self.mode == "LSTM" else [])
         if hx is None:
-            return [zeros(n, batch, w, dtype=x.dtype) for w in widths]
+            return [zeros(n, batch, w, dtype=x.dtype, device=x.device) for w in widths]
         given = list(hx) if self.mode == "LSTM" else [hx]
         if not batched:
             given = [s.unsqueeze(1) for s in given]
@@ -344,7 +344,7 @@ class RNNCellBase(Module):
             raise ValueError(f"{type(self).__name__}: Expected input to be 1D or 2D, got {rank}D instead")
         x = input if rank == 2 else input.unsqueeze(0)
         if hx is None:
-            h = zeros(x.array.shape[0], self.hidden_size, dtype=input.dtype)
+            h = zeros(x.array.shape[0], self.hidden_size, dtype=input.dtype, device=input.device)
             c = h if mode == "LSTM" else None
         else:
             h, c = hx if mode == "LSTM" else (hx, None)
