@@ -18,3 +18,13 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back is not None and _is_ours(frame):
         level, frame = level + 1, frame.f_back
     warnings.warn(text, category, stacklevel=level + 1)
+
+
+_SAID: set[str] = set()
+
+
+def warn_once(key: str, text: str) -> None:
+    """Warn the first time in a process, as PyTorch does of what is old."""
+    if key not in _SAID:
+        _SAID.add(key)
+        warn(text)

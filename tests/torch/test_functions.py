@@ -315,7 +315,8 @@ def test_a_scalar_may_come_first_as_it_did_before_2020(torch: Any, call: str) ->
     assert found[0] == found[1]
 
 
-def test_a_scalar_that_comes_first_warns_at_the_line_of_the_call() -> None:
+def test_a_scalar_that_comes_first_warns_at_the_line_of_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tapegrad.torch._warnings._SAID", set())
     x = ours.ones(2)
     with pytest.warns(UserWarning, match=r"add\(Tensor other, \*, Number alpha = 1\)") as told:
         x.add_(2, x)
@@ -325,5 +326,5 @@ def test_a_scalar_that_comes_first_warns_at_the_line_of_the_call() -> None:
 
 @pytest.mark.parametrize("call", ["x.add(x, 2)", "x.add(x, x)", "t.sub(x, x, 2)", "x.add_(2, 3)"])
 def test_one_argument_too_many_is_still_refused(call: str) -> None:
-    with pytest.raises(TypeError, match="takes 1 positional argument but 2 were given"):
+    with pytest.raises(TypeError, match=r"takes (1 positional argument but 2|2 positional arguments but 3) were given"):
         eval(call, {"t": ours, "x": ours.ones(2)})

@@ -11,6 +11,7 @@ from tapegrad.torch._functions import (
     index,
     join,
     linear,
+    overloads,
     pointwise,
     random,
     random_fill,
@@ -20,7 +21,7 @@ from tapegrad.torch._functions import (
 from tapegrad.torch._functions._build import FUNCTIONS, METHODS
 from tapegrad.torch._tensor import Tensor
 
-TABLES = (pointwise, reduce, create, join, index, linear, softmax, convert, random, random_fill, files)
+TABLES = (pointwise, reduce, create, join, index, linear, overloads, softmax, convert, random, random_fill, files)
 
 
 def install() -> dict[str, Any]:

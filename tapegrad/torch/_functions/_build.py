@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, final
 from tapegrad.torch._inplace import in_place
 from tapegrad.torch._recorder import is_enabled
 from tapegrad.torch._tensor import STYLE, Tensor
-from tapegrad.torch._warnings import warn
+from tapegrad.torch._warnings import warn_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -87,8 +87,9 @@ def _function(signature: str, body: str, names: Mapping[str, Any], space: dict[s
     for p, alias in by_alias:
         lines += [f"    if {alias} is not MISSING:", f"        {p} = {alias}"]
     if scalar:
+        own = parts[0] == "self"
         given = ", ".join(before)
-        lines += ["    if last is not MISSING:", f"        {scalar}, {given} = scalar_first({name!r}, {scalar!r}, {given}, last)"]
+        lines += ["    if last is not MISSING:", f"        {scalar}, {given} = scalar_first({name!r}, {scalar!r}, {own}, {given}, last)"]
     for p in checked:
         lines += [f"    if {p} is MISSING:", f"        raise missing({name!r}, {p!r})"]
     text = re.sub(r"\bS\.(\w+)", r"S_\1", body)
@@ -156,14 +157,16 @@ def missing(name: str, param: str) -> TypeError:
     return TypeError(f'{name}() missing 1 required positional arguments: "{param}"')
 
 
-def scalar_first(name: str, scalar: str, first: Any, *others: Any) -> tuple[Any, ...]:
+def scalar_first(name: str, scalar: str, method: bool, first: Any, *others: Any) -> tuple[Any, ...]:
     """The arguments of a call as it was written before 2020, `add(x, alpha, other)`; anything else has one too many."""
     if not isinstance(first, int | float | complex) or not all(isinstance(x, Tensor) for x in others):
-        raise TypeError(f"{name}() takes {len(others)} positional argument{'s'[: len(others) > 1]} but {len(others) + 1} were given")
+        count = len(others) + (not method)
+        raise TypeError(f"{name}() takes {count} positional argument{'s'[: count > 1]} but {count + 1} were given")
     tensors = ", ".join(["Tensor other"] if len(others) == 1 else [f"Tensor tensor{i}" for i in range(1, len(others) + 1)])
-    warn(
+    warn_once(
+        "overload",
         f"This overload of {name} is deprecated:\n\t{name}(Number {scalar}, {tensors})\n"
-        f"Consider using one of the following signatures instead:\n\t{name}({tensors}, *, Number {scalar} = 1)"
+        f"Consider using one of the following signatures instead:\n\t{name}({tensors}, *, Number {scalar} = 1)",
     )
     return (first, *others)
 

@@ -11,10 +11,11 @@ import tapegrad.linalg  # noqa: F401  declares its ops
 from tapegrad.ops.einsum import einsum as _plain_einsum
 from tapegrad.torch import _named as named
 from tapegrad.torch import _sparse, linalg
-from tapegrad.torch._functions._build import FUNCTIONS, METHODS, define
+from tapegrad.torch._functions._build import METHODS, define
 from tapegrad.torch._shapes import dimension
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor, adopt, wrap
+from tapegrad.torch._warnings import warn_once
 
 
 def _dims(x: Any, n: int, text: str) -> Any:
@@ -119,6 +120,9 @@ def _cross(a: Any, b: Any, dim: Any) -> Any:
         dim = next((i for i, n in enumerate(a.array.shape) if n == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
+        warn_once("cross", "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or "
+                  "simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future "
+                  "release.")  # fmt: skip
     return linalg.cross(a, b, dim=dim)
 
 
@@ -158,7 +162,17 @@ def _svd(x: Any, some: bool, compute_uv: bool) -> Any:
     return named.svd(u, s, vh.mH)
 
 
+def _cholesky(x: Any, upper: bool) -> Any:
+    warn_once("cholesky", "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch "
+              "release.\nL = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\n"
+              "U = torch.cholesky(A, upper=True)\nshould be replaced with\nU = torch.linalg.cholesky(A).mH")  # fmt: skip
+    return linalg.cholesky(x, upper=upper)
+
+
 def _qr(x: Any, some: bool) -> Any:
+    warn_once("qr", "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\nThe boolean "
+              "parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\nshould be replaced with\n"
+              "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')")  # fmt: skip
     return named.qr(*S.qr(x, mode="reduced" if some else "complete"))
 
 
@@ -211,7 +225,7 @@ define(
         "slogdet(input)": "named.slogdet(*S.slogdet(input))",
         "inverse(input)": "linalg.inv(input)",
         "pinverse(input, rcond=1e-15)": "linalg.pinv(input, rtol=rcond)",
-        "cholesky(input, upper=False)": "linalg.cholesky(input, upper=upper)",
+        "cholesky(input, upper=False)": "_cholesky(input, upper)",
         "cholesky_solve(input, L, upper=False)": "S.cholesky_solve(L, input, upper=upper)",
         "cholesky_inverse(L, upper=False)": "linalg.inv(S.matmul(L.mT, L) if upper else S.matmul(L, L.mT))",
         "qr(input, some=True)": "_qr(input, some)",
@@ -256,4 +270,3 @@ define(
     out=False,
 )
 METHODS["spmm"] = METHODS["mm"]
-FUNCTIONS["lstsq"] = linalg.lstsq
