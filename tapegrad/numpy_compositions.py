@@ -28,7 +28,7 @@ def public(name: str) -> Callable[..., Any]:
 
 
 # -- universal functions -------------------------------------------------------------------------------
-def _read(x: Any, *, copy: bool | None = None) -> Any:
+def read(x: Any, *, copy: bool | None = None) -> Any:
     """A tensor as it is, and anything else as NumPy reads it: Python floats in double precision."""
     return asarray(x if isinstance(x, Tensor) else np.asarray(x), copy=copy)
 
@@ -50,7 +50,7 @@ def _logaddexp2(x1: Any, x2: Any) -> Any:
 
 
 def _heaviside(x1: Any, x2: Any) -> Any:
-    x = _read(x1)
+    x = read(x1)
     step = F.astype(F.greater(x, 0), np.result_type(x.dtype, np.float16))
     return F.where(F.isnan(x), x, F.where(F.equal(x, 0), x2, step))
 
@@ -96,7 +96,7 @@ def _diff(x: Any, /, *, n: int = 1, axis: int = -1, prepend: Any = None, append:
     def end(v: Any) -> Any:
         if v is None:
             return None
-        v = _read(v)
+        v = read(v)
         return F.broadcast_to(v, edge) if v.ndim == 0 else v
 
     return F.diff(x, axis=axis, n=n, prepend=end(prepend), append=end(append))
@@ -124,7 +124,7 @@ def _squeeze(x: Any, /, *, axis: Any = None) -> Any:
 
 def _at_least(rank: int) -> Callable[..., Any]:
     def one(x: Any) -> Any:
-        x = _read(x)
+        x = read(x)
         if rank == 3 and x.ndim in (1, 2):
             return F.reshape(x, (1, *x.shape, 1) if x.ndim == 1 else (*x.shape, 1))
         return F.reshape(x, (1,) * (rank - x.ndim) + x.shape) if x.ndim < rank else x
@@ -150,12 +150,12 @@ def _dstack(arrays: Sequence[Any], /) -> Any:
 
 
 def _column_stack(arrays: Sequence[Any], /) -> Any:
-    columns = [_read(x) for x in arrays]
+    columns = [read(x) for x in arrays]
     return F.concat([F.reshape(x, (-1, 1)) if x.ndim < 2 else x for x in columns], axis=1)
 
 
 def _append(x: Any, values: Any, /, *, axis: int | None = None) -> Any:
-    return F.concat([_read(x), _read(values)], axis=axis)
+    return F.concat([read(x), read(values)], axis=axis)
 
 
 def _split(x: Any, sections: Any, /, *, axis: int = 0) -> list[Any]:
@@ -179,7 +179,7 @@ def _flipud(x: Any, /) -> Any:
 
 
 def _diag(x: Any, /, *, k: int = 0) -> Any:
-    x = _read(x)
+    x = read(x)
     return F.put_diagonal(x, offset=k) if x.ndim == 1 else F.diagonal(x, offset=k)
 
 
@@ -198,7 +198,7 @@ def _ptp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 def _average(x: Any, /, *, axis: Any = None, weights: Any = None, keepdims: bool = False) -> Any:
     if weights is None:
         return F.mean(x, axis=axis, keepdims=keepdims)
-    w = _read(weights)
+    w = read(weights)
     if w.ndim != x.ndim:
         if w.ndim != 1 or not isinstance(axis, int):
             raise ArgumentError(f"np.average(weights=...): expected weights like x, or along one axis, got {w.shape}")
@@ -215,7 +215,7 @@ def _nan_to_num(x: Any, /, *, nan: float = 0.0, posinf: float | None = None, neg
 
 
 def _dot(x1: Any, x2: Any, /) -> Any:
-    a, b = _read(x1), _read(x2)
+    a, b = read(x1), read(x2)
     if not a.ndim or not b.ndim:
         return a * b
     if b.ndim <= 2:
@@ -224,7 +224,7 @@ def _dot(x1: Any, x2: Any, /) -> Any:
 
 
 def _inner(x1: Any, x2: Any, /) -> Any:
-    a, b = _read(x1), _read(x2)
+    a, b = read(x1), read(x2)
     return F.tensordot(a, b, axes=((a.ndim - 1,), (b.ndim - 1,))) if a.ndim and b.ndim else a * b
 
 
@@ -268,7 +268,7 @@ def _flatnonzero(x: Any, /) -> Any:
 
 def _isclose(x1: Any, x2: Any, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     values = [np.asarray(x.array) if isinstance(x, Tensor) else x for x in (x1, x2)]
-    return _read(np.isclose(values[0], values[1], rtol=rtol, atol=atol, equal_nan=equal_nan))
+    return read(np.isclose(values[0], values[1], rtol=rtol, atol=atol, equal_nan=equal_nan))
 
 
 def _allclose(*args: Any, **words: Any) -> bool:
@@ -293,12 +293,12 @@ def _text(x: Any, /, **_: Any) -> str:
 
 
 def _copy(x: Any, /) -> Any:
-    return _read(x, copy=True)
+    return read(x, copy=True)
 
 
 def _like(name: str) -> Callable[..., Any]:
     def run(x: Any, *value: Any, dtype: Any = None, shape: Any = None, device: Any = None) -> Any:
-        x = _read(x)
+        x = read(x)
         if shape is None:
             return getattr(F, f"{name}_like")(x, *value, dtype=dtype, device=device)
         return getattr(F, name)(shape, *value, dtype=dtype or x.dtype, device=device)
@@ -322,8 +322,8 @@ COMPOSITIONS.update(
     empty_like=_like("empty"),
     full_like=_like("full"),
     ravel=_flat,
-    ndim=lambda x, /: _read(x).ndim,
-    shape=lambda x, /: _read(x).shape,
-    iscomplexobj=lambda x, /: _read(x).dtype.kind == "c",
-    isrealobj=lambda x, /: _read(x).dtype.kind != "c",
+    ndim=lambda x, /: read(x).ndim,
+    shape=lambda x, /: read(x).shape,
+    iscomplexobj=lambda x, /: read(x).dtype.kind == "c",
+    isrealobj=lambda x, /: read(x).dtype.kind != "c",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, final
 
 from tapegrad.numpy_compositions import COMPOSITIONS, public
+from tapegrad.numpy_statistics import STATISTICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,6 +94,23 @@ cumulative_sum  cumulative_sum   @x axis dtype out include_initial
 cumulative_prod cumulative_prod  @x axis dtype out include_initial
 ptp             ~ptp             @a axis out keepdims
 average         ~average         @a axis weights !returned keepdims
+median          ~median          @a axis out !overwrite_input keepdims
+quantile        ~quantile        @a @q axis out !overwrite_input method keepdims !weights !interpolation
+percentile      ~percentile      @a @q axis out !overwrite_input method keepdims !weights !interpolation
+nansum          ~nansum          @a axis dtype out keepdims !initial !where
+nanprod         ~nanprod         @a axis dtype out keepdims !initial !where
+nanmax          ~nanmax          @a axis out keepdims !initial !where
+nanmin          ~nanmin          @a axis out keepdims !initial !where
+nanmean         ~nanmean         @a axis !dtype out keepdims !where
+nanvar          ~nanvar          @a axis !dtype out ddof>correction keepdims !where !mean correction
+nanstd          ~nanstd          @a axis !dtype out ddof>correction keepdims !where !mean correction
+cov             ~cov             @m @y rowvar bias ddof !fweights !aweights !dtype
+corrcoef        ~corrcoef        @x @y rowvar !bias !ddof !dtype
+trapezoid       ~trapezoid       @y @x dx axis
+convolve        ~convolve        @a @v mode
+correlate       ~correlate       @a @v mode
+interp          ~interp          @x @xp @fp left right !period
+polyval         ~polyval         @p @x
 diff            ~diff            @a n axis prepend append
 clip            clip             @a a_min>min a_max>max out min max
 where           ~where           @condition @x @y
@@ -231,4 +249,6 @@ FUNCTIONS = _rows()
 
 def target(name: str) -> Callable[..., Any]:
     """Our function: composed (with a "~"), or public."""
-    return COMPOSITIONS[name[1:]] if name.startswith("~") else public(name)
+    if not name.startswith("~"):
+        return public(name)
+    return STATISTICS.get(name[1:]) or COMPOSITIONS[name[1:]]

@@ -1,5 +1,7 @@
 """NumPy's functions on tensors: what they record, and what they refuse."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -112,6 +114,32 @@ CALLS = {
     "vdot": lambda x: np.vdot(W, x),
     "kron": lambda x: np.kron(x, W[:2]),
     "tensordot": lambda x: np.tensordot(x, W, axes=([0], [0])),
+    "median": np.median,
+    "median(axis)": lambda x: np.median(x, axis=1, keepdims=True),
+    "quantile": lambda x: np.quantile(x, [0.1, 0.65], axis=0),
+    "quantile(axes)": lambda x: np.quantile(x, 0.3, axis=(0, 1), keepdims=True),
+    "percentile": lambda x: np.percentile(x, 40, axis=-1),
+    "nansum": lambda x: np.nansum(np.where(W > 0.5, x, np.nan), axis=0),
+    "nanprod": lambda x: np.nanprod(np.where(W > 0.5, x, np.nan)),
+    "nanmax": lambda x: np.nanmax(np.where(W > 0.3, x, np.nan), axis=1),
+    "nanmin": lambda x: np.nanmin(np.where(W > 0.3, x, np.nan)),
+    "nanmean": lambda x: np.nanmean(np.where(W > 0.3, x, np.nan), axis=1, keepdims=True),
+    "nanvar": lambda x: np.nanvar(np.where(W > 0.3, x, np.nan), ddof=1),
+    "nanstd": lambda x: np.nanstd(np.where(W > 0.3, x, np.nan)),
+    "cov": np.cov,
+    "cov(y)": lambda x: np.cov(x, W, rowvar=False, bias=True),
+    "cov of a row": lambda x: np.cov(x[0]),
+    "corrcoef": lambda x: np.corrcoef(x[:2], W)[0],
+    "trapezoid": lambda x: np.trapezoid(x, dx=0.3, axis=0),
+    "trapezoid(x)": lambda x: np.trapezoid(x, [0.1, 0.2, 0.7, 1.1]),
+    "trapezoid at x": lambda x: np.trapezoid(W[0], x[0]),
+    "convolve": lambda x: np.convolve(x[0], W[1, :3]),
+    "convolve with what is longer": lambda x: np.convolve(x[0, :2], W[1], "same"),
+    "correlate": lambda x: np.correlate(W.ravel(), x[0]),
+    "interp": lambda x: np.interp(x, [0.1, 0.35, 0.5, 0.8], [1.0, -1.0, 2.0, 0.5]),
+    "interp of values": lambda x: np.interp(W, [0.1, 0.35, 0.5, 0.8], x[0], left=0.5),
+    "polyval": lambda x: np.polyval(x[0], W),
+    "polyval at x": lambda x: np.polyval([2.0, -1.0, 0.5], x),
     "astype": lambda x: np.astype(x, np.float64),
     "copy": np.copy,
 }
@@ -178,9 +206,44 @@ def test_a_function_without_a_counterpart_is_refused_while_recorded() -> None:
     x = tg.asarray(X)
     with tg.GradientTape() as tape:
         tape.watch(x)
-        with pytest.raises(DetachedError, match=r"np.median would lose the derivative"):
-            np.median(x)
-    assert isinstance(np.median(x), tg.Tensor)
+        with pytest.raises(DetachedError, match=r"np.unwrap would lose the derivative"):
+            np.unwrap(x)
+    assert isinstance(np.unwrap(x), tg.Tensor)
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+def test_convolutions_of_all_lengths(mode: str) -> None:
+    for n in range(1, 7):
+        for m in range(1, 7):
+            a, v = RNG.normal(size=n), RNG.normal(size=m)
+            for function in (np.convolve, np.correlate):
+                found = function(tg.asarray(a), v, mode)
+                np.testing.assert_allclose(found.numpy(), function(a, v, mode), atol=1e-12, err_msg=f"{function} {n} {m}")
+
+
+def test_statistics_of_nan_ties_and_integers() -> None:
+    x = np.array([[1.0, np.nan, 2.0], [3.0, 3.0, 0.5], [np.nan] * 3])
+    t = tg.asarray(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        for function in (np.median, np.nanmax, np.nanmin, np.nanmean, np.nanvar, np.nansum):
+            for axis in (None, 0, 1):
+                np.testing.assert_allclose(function(t, axis=axis).numpy(), function(x, axis=axis), err_msg=f"{function} {axis}")
+    counts = np.array([3, 1, 2, 2])
+    for function in (np.median, np.nanmean, np.cov, lambda v: np.percentile(v, [25, 50])):
+        found, expected = function(tg.asarray(counts)), function(counts)
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found.numpy(), expected)
+
+
+def test_a_constant_argument_that_is_recorded_is_refused() -> None:
+    q = tg.asarray(0.5)
+    with tg.GradientTape() as tape:
+        tape.watch(q)
+        with pytest.raises(DetachedError, match=r"np.quantile\(q\) has no derivative"):
+            np.quantile(tg.asarray(X), q)
+    with pytest.raises(ArgumentError, match="'linear' alone"):
+        np.quantile(tg.asarray(X), 0.5, method="lower")
 
 
 def test_an_argument_without_a_counterpart_is_refused() -> None:
