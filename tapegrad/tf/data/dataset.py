@@ -26,7 +26,12 @@ class OwnedIterator:
 
     def __init__(self, dataset: Dataset) -> None:
         self._rows = map(placed, dataset._make_iterator())
-        self.element_spec = dataset._spec
+        self._dataset = dataset
+
+    @property
+    def element_spec(self) -> Any:
+        """Shapes and dtypes of the elements."""
+        return self._dataset._spec
 
     def __iter__(self) -> OwnedIterator:
         return self
@@ -79,7 +84,8 @@ class Dataset:
         if callable(self._given):
             self._given = self._given()
         if self._given is None:
-            first = next(self._make_iterator(), None)
+            with mixing.in_order():
+                first = next(self._make_iterator(), None)
             self._given = () if first is None else spec(first)
         return self._given
 
