@@ -131,9 +131,25 @@ class _Seeded:
 
 
 def use_framework(facade: ModuleType) -> None:
-    """Give Keras's utilities that need TensorFlow (datasets of images, of time series) a facade in its place."""
-    lazy = importlib.import_module("keras.src.utils.module_utils").tensorflow
-    lazy.module, lazy._available = facade, True
+    """Give Keras's utilities that need TensorFlow (datasets of images, of time series) a facade, unless it is imported."""
+    modules = importlib.import_module("keras.src.utils.module_utils")
+    present = _Present()
+
+    @final
+    class Framework(modules.LazyModule):  # type: ignore[misc, name-defined]
+        @property
+        def module(self) -> Any:
+            return sys.modules["tensorflow"] if present.available else facade
+
+        @module.setter
+        def module(self, value: Any) -> None:
+            """It is found anew each time."""
+
+        @property
+        def available(self) -> bool:
+            return True
+
+    modules.tensorflow.__class__ = Framework
 
 
 def _backend() -> str:
