@@ -42,10 +42,14 @@ UNDECIDED = Word("unresolved")
 Outcome = Failure | Word
 
 
-def brief(x: Any) -> str:
+def brief(x: Any, digits: int = 8) -> str:
     """An array on one line."""
     import numpy as np
 
     if x is None:
         return "None"
-    return np.array2string(np.asarray(x), separator=", ", threshold=12, precision=8).replace("\n", "")
+    return (
+        np.array2string(np.asarray(x), separator=", ", threshold=12, precision=digits)
+        .replace("\n", "")
+        .replace("  ", " ")
+    )

@@ -28,12 +28,16 @@ def single(swept: Swept, layout: Layout, seed: int) -> list[Point]:
 
 def region(swept: Swept, layout: Layout, names: Sequence[str]) -> str:
     """Where the wrong points lie, in words."""
-    told: dict[str, None] = {}
-    for k, at, _, columns in swept.wrong:
+    told = []
+    for k, count in swept.count.items():
+        at, columns = next((at, columns) for leaf, at, _, columns in swept.wrong if leaf == k)
         n = columns[0].size
-        more = " or more" if at.size == 2000 else ""  # points beyond those are not looked at closely
         of = f"for {names[layout.leaves[k]]}, " if len(layout.leaves) > 1 else ""
-        told[f"{of}{at.size:,}{more} of {n:,} points are wrong{_where(at, layout, columns, names)}"] = None
+        if count > 0.7 * n:
+            told.append(f"{of}nearly all of {n:,} points are wrong")
+        else:
+            about = "about " if count > at.size else ""
+            told.append(f"{of}{about}{count:,} of {n:,} points are wrong{_where(at, layout, columns, names)}")
     return "; ".join(told)
 
 
@@ -49,10 +53,13 @@ def _where(at: Any, layout: Layout, columns: Sequence[Any], names: Sequence[str]
 def _parts(x: Any, name: str) -> Iterator[tuple[str, Any]]:
     if x.dtype.kind != "c":
         yield name, x
+        yield f"abs({name})", np.abs(x)
         return
     yield f"abs({name})", np.abs(x)
     yield f"{name}.real", x.real
     yield f"{name}.imag", x.imag
+    yield f"abs({name}.real)", np.abs(x.real)
+    yield f"abs({name}.imag)", np.abs(x.imag)
 
 
 def _within(wrong: Any, rest: Any, name: str) -> str:
@@ -62,7 +69,7 @@ def _within(wrong: Any, rest: Any, name: str) -> str:
     if wrong.size < 3:
         return f", at {name} = {low:.6g}"
     inside = ((rest >= low) & (rest <= high)).sum()
-    if inside > 0.2 * wrong.size:
+    if inside > 0.3 * wrong.size:  # not all that are inside have been decided
         return ""
     if high >= np.quantile(np.concatenate([rest, wrong]), 0.999):
         return f", all with {name} >= {low:.4g}"

@@ -99,7 +99,7 @@ def argument_lines(point: Point, names: Sequence[str], gs: Sequence[Any]) -> lis
 
 
 def _shown(x: Any) -> str:
-    return f"array({brief(x)})" if isinstance(x, np.ndarray) else repr(x)
+    return f"array({brief(x, digits=12)})" if isinstance(x, np.ndarray) else repr(x)
 
 
 def reproduction(

@@ -27,7 +27,9 @@ from tapegrad.testing.trial import Refused, Settings, Trial
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from tapegrad.testing.elements import Layout
     from tapegrad.testing.profiles import Profile
+    from tapegrad.testing.sweep import Swept
     from tapegrad.testing.systems.base import System
     from tapegrad.testing.words import Word
 
@@ -282,13 +284,25 @@ class Session:
         except Exception as error:  # a vjp may refuse what it is given: that is a finding
             return Failure("raises", f"{name}: {type(error).__name__}: {error}")
 
-    def _sweep(self) -> tuple[Point, Failure] | None:
-        if self.cotangent is not None:
-            return None
-        layout = layout_of(self.system, self.source)
+    def _swept(self) -> tuple[Layout | None, Swept | None]:
+        layout = layout_of(self.system, self.source) if self.cotangent is None else None
         if layout is None:
+            return None, None
+        n = self.profile.swept // len(layout.lines)
+        return layout, sweep(self.system, self.source, self.settings, layout, n)
+
+    def region(self) -> list[str]:
+        """Where else the gradient is wrong, in words, if the function acts on elements."""
+        try:
+            layout, swept = self._swept()
+        except Exception:  # the report does not fail with the function
+            return []
+        return [region(swept, layout, self.binding.names)] if layout and swept and swept.wrong else []
+
+    def _sweep(self) -> tuple[Point, Failure] | None:
+        layout, swept = self._swept()
+        if layout is None or swept is None:
             return None
-        swept = sweep(self.system, self.source, self.settings, layout, self.profile.swept // len(layout.lines))
         self.result.swept, self.result.decided = swept.points, swept.decided
         self.result.properties["swept"] = self.result.properties.get("swept", 0) + 1
         if not swept.wrong:

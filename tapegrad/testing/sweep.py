@@ -28,13 +28,15 @@ _MOST = 2000  # points for the whole ladder: if that many are wrong, some of the
 class Swept:
     """What a sweep found: how many points, how many decided, and those that are wrong, by argument."""
 
-    __slots__ = ("decided", "points", "wrong")
+    __slots__ = ("count", "decided", "points", "wrong")
 
     def __init__(self, points: int) -> None:
         self.points = points
         self.decided = 0
         #: (which of the layout's leaves, indices of the points, discrepancies, all columns)
         self.wrong: list[tuple[int, Any, Any, list[Any]]] = []
+        #: By leaf, how many are wrong: about, where not all could be looked at closely.
+        self.count: dict[int, int] = {}
 
 
 @final
@@ -95,13 +97,14 @@ def sweep(system: System, source: Source, settings: Settings, layout: Layout, n:
             gain = min(1.0, float(np.median(np.abs(grads[k][keep] / g[keep])))) if keep.any() else 0.0
             line = _Line(system, layout, gain, settings.usual)
             points = Points(columns, k, u, g, grads[k])
-            wrong, errors, decided = line.examined(points, keep)
+            wrong, errors, decided, share = line.examined(points, keep)
             if wrong.size and settings.kinks == "warn":
                 smooth = ~line.bends(points.pick(wrong), errors)
                 wrong, errors = wrong[smooth], errors[smooth]
             found.decided += decided
             if wrong.size:
                 found.wrong.append((k, wrong, errors, columns))
+                found.count[k] = max(found.count.get(k, 0), int(wrong.size * share))
     return found
 
 
@@ -156,8 +159,8 @@ class _Line:
         """Of the claim itself."""
         return _EPS * np.abs(p.u) * (claims * np.abs(p.c) + 10 * self.gain * np.abs(p.g))
 
-    def examined(self, p: Points, keep: Any) -> tuple[Any, Any, int]:
-        """The points where the claim is wrong, by how much, and how many points are decided."""
+    def examined(self, p: Points, keep: Any) -> tuple[Any, Any, int, float]:
+        """The points where the claim is wrong, by how much, how many are decided, for how many each wrong one stands."""
         first, then = (self.difference(p, level) for level in QUICK)
         error = (16 * then[0] - first[0]) / 15
         scale = np.abs(p.c * p.u) + np.minimum(first[2], then[2])
@@ -167,7 +170,8 @@ class _Line:
         left = np.flatnonzero(there & ~good)
         decided = int(good.sum())
         if not left.size:
-            return left, left, decided
+            return left, left, decided, 1.0
+        share = max(1.0, left.size / _MOST)
         left = left[:_MOST]
         some = p.pick(left)
         found = self.ladder(some)
@@ -182,7 +186,7 @@ class _Line:
                 gone = np.abs(closer.error) + 10 * closer.bound <= 0.1 * shorter * np.abs(found.error[again])
                 wrong[again[closer.right & gone]] = False
             wrong[again[self.jumps(few.along(near * few.u))]] = False
-        return left[wrong], found.error[wrong], decided + int(found.right.sum()) + int(wrong.sum())
+        return left[wrong], found.error[wrong], decided + int(found.right.sum()) + int(wrong.sum()), share
 
     def ladder(self, p: Points) -> Found:
         """All steps, extrapolated to 0; the finest one that still decides has to agree."""

@@ -77,7 +77,7 @@ def _at_kink(t: Trial, verdict: Verdict) -> Outcome:
     return Failure(
         "numeric",
         "the gradient is not the derivative",
-        [("along u", f"vjp {verdict.claimed:.10g}, numeric {relation}")],
+        [("along u", f"vjp {verdict.claimed:.10g}, numeric {relation}; converged, f is smooth here")],
     )
 
 
