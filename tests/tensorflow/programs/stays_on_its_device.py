@@ -1,11 +1,12 @@
 """Run in a process of its own, with three logical CPUs: every op, and what learns, on the second of them.
 
 TensorFlow refuses to copy anything but int32 numbers (shapes and axes, which it keeps on the host by itself), whatever is
-made is looked at, and fetching a value is an error.  Prints what has left the device.  Takes names of ops, for these alone;
-with `--leave`, as if they did not care where they are.
+made is looked at, and fetching a value is an error.  Prints what has left the device, and what leaves it where the kernel of
+`exp` does not care where it is.  Takes names of ops, for these alone.
 """
 
 # ruff: noqa: E402  devices are configured before anything is imported that makes tensors
+import json
 import sys
 import warnings
 
@@ -125,15 +126,16 @@ def fetched(*args, **words):
 
 
 TFArray.__array__ = fetched
-names = [name for name in sys.argv[1:] if name != "--leave"]
-if "--leave" in sys.argv:  # as if these kernels did not say where
-    for name in names:
-        setattr(tensorflow(), name, getattr(tensorflow(), name).__wrapped__)
+names = sys.argv[1:]
 for op in OPS.values():
     if testable(op) and (not names or op.name in names):
-        for seed in (1, 2, 3):
+        for seed in (1, 2):
             run(op, seed)
 if not names:
     learning()
-print(f"{len(AWAY)} left the device, of {sum(LOOKED_AT.values())} results of {len(LOOKED_AT)} ops")
-print("\n".join(AWAY))
+away, AWAY[:] = AWAY[:], []
+looked_at = {"results": sum(LOOKED_AT.values()), "ops": len(LOOKED_AT)}
+tf.config.experimental.set_device_policy("silent_for_int32")
+tensorflow().exp = tensorflow().exp.__wrapped__
+run(OPS["exp"], 1)
+print(json.dumps({"away": away, **looked_at, "away where exp leaves": AWAY}))
