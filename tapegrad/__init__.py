@@ -63,6 +63,7 @@ from tapegrad.registry.op import OPS as _OPS
 from tapegrad.registry.places import device
 from tapegrad.sparse import SparseRows
 from tapegrad.tape import GradientTape
+from tapegrad.variable import TRACED as _TRACED
 from tapegrad.variable import Variable
 
 from tapegrad import errors, random  # isort: skip  it needs the ops
@@ -185,7 +186,35 @@ def _tf_tensor(self: Tensor, dtype: _Any = None, name: str | None = None) -> _An
     return tensorflow_functions.tf_tensor(self, dtype, name)
 
 
+def _tf_tracing_type(self: Tensor, context: _Any) -> _Any:
+    """What `tf.function` asks of an argument."""
+    from tapegrad.ecosystem import tensorflow_functions
+
+    return tensorflow_functions.tf_tracing_type(self, context)
+
+
+def _placed(variable: Variable) -> _Any:
+    """The raw value of a variable in a graph that TensorFlow builds for somebody else."""
+    from tapegrad.compiled import foreign
+
+    return foreign.placed(variable)
+
+
+def _handed(variable: Variable) -> _Any:
+    from tapegrad.ecosystem import tensorflow_functions
+
+    return tensorflow_functions.handed(variable)
+
+
+def _refuse(label: str) -> None:
+    from tapegrad.compiled import foreign
+
+    foreign.refuse(label)
+
+
+_TRACED.placed, _TRACED.handed, _TRACED.refuse = _placed, _handed, _refuse
 Tensor.__tf_tensor__ = _tf_tensor  # type: ignore[attr-defined]
+Tensor.__tf_tracing_type__ = _tf_tracing_type  # type: ignore[attr-defined]
 Tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore[attr-defined]
 _when_imported("tensorflow", "tensorflow_functions")
 _when_imported("einops", "einops_backend")

@@ -10,9 +10,10 @@ import numpy as np
 
 from tapegrad.core import recorder as rec
 from tapegrad.core.engine import advance, sweep
+from tapegrad.core.foreign import WATCHING
 from tapegrad.core.node import WATCH, make_node
 from tapegrad.core.recorder import EMPTY, Recorder, state
-from tapegrad.core.tensor import WRAPPERS, Tensor, linked, tensor
+from tapegrad.core.tensor import WRAPPERS, Tensor, linked, standing_for, tensor
 from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, GradientError, ShapeError, SpentError
 from tapegrad.kernels.batched import Batched
@@ -21,7 +22,7 @@ from tapegrad.registry.backends import NAMES, backend_of
 from tapegrad.registry.batching import inside, matched, new_level, stacked
 from tapegrad.registry.lengths import brought_to, may_agree
 from tapegrad.registry.space import F, space_of_type
-from tapegrad.tree import flatten
+from tapegrad.tree import flatten, unchanged_leaves
 from tapegrad.variable import STAND_INS, Variable, present
 
 if TYPE_CHECKING:
@@ -97,12 +98,16 @@ class GradientTape:
     def watch(self, value: Any) -> None:
         """Record what is computed from this tensor or variable (or each in a nested structure) from now on.
 
+        Tensors and variables of TensorFlow's are watched too: what its own functions compute of them is recorded.
+
         Raises ArgumentError for what is no tensor, DTypeError for integers: they have no derivative; and then watches
         nothing.  Raises SpentError after a derivative was taken, until the tape is entered again.
         """
         if self._spent:
             raise SpentError("watch(value): a derivative was taken from this tape, and it records no more; enter it anew")
-        leaves, _ = flatten(value)
+        given = unchanged_leaves(value)
+        foreign = [x for x in given if is_foreign(x)]
+        leaves = [standing_for(x) for x in given if not is_foreign(x)] if foreign else [*map(standing_for, given)]
         for x in leaves:
             if not isinstance(x, Tensor):
                 raise ArgumentError(f"watch(value): expected a Tensor or Variable, got {type(x).__name__}{_way_out(x)}")
@@ -117,6 +122,8 @@ class GradientTape:
             rec.watch(x, alone)
             if isinstance(x, Variable) and not known:
                 self._recorder.variables.append(x)
+        for x in foreign:
+            WATCHING[type(x)](x, self._recorder)
 
     def watched_variables(self) -> tuple[Variable, ...]:
         """The variables that this tape watches, in the order in which it met them."""
@@ -337,6 +344,17 @@ class GradientTape:
         return [g if g is None else WRAPPERS.get(type(g), tensor)(g) for g in found]
 
 
+def is_foreign(x: Any) -> bool:
+    """Whether another library records this by itself, for a tape that watches it."""
+    if isinstance(x, Tensor) or x is None:
+        return False
+    kind = type(x)
+    if kind not in WATCHING:
+        with contextlib.suppress(ArgumentError):
+            space_of_type(kind)  # from now on it is known, if it is an array
+    return kind in WATCHING
+
+
 def _tangent(y: Any, t: Any) -> Any:
     if y is None:
         return None
@@ -410,6 +428,8 @@ def _targets(target: Any) -> list[Any]:
 
 def _way_out(x: Any) -> str:
     """What to do with something that is no Tensor, and can't be watched."""
+    if is_foreign(x):
+        return "; call tape.watch with it before it is used"
     if isinstance(x, int | float | complex | np.ndarray | np.generic):
         return "; write x = tapegrad.asarray(x), and watch and use that"
     return "; structures are lists, tuples, dicts, named tuples, and types that optree knows in the namespace 'tapegrad'"

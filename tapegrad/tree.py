@@ -32,6 +32,16 @@ def flatten(structure: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
     return [*map(standing_for, leaves)], definition.unflatten
 
 
+def unchanged_leaves(structure: Any) -> list[Any]:
+    """The leaves of a structure as they are, whatever they stand for."""
+    if isinstance(structure, Tensor) or not (isinstance(structure, list | tuple | dict) or _is_node(structure)):
+        return [structure]
+    import optree
+
+    leaves: list[Any] = optree.tree_leaves(structure, none_is_leaf=True, namespace="tapegrad")
+    return leaves
+
+
 def _only(leaves: list[Any]) -> Any:
     return leaves[0]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import _thread
 import contextlib
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from tapegrad.ops.convert import asarray, raw_of
 from tapegrad.ops.inplace import is_alone
 from tapegrad.registry.lengths import may_agree, raw_brought_to
 from tapegrad.registry.places import beside
+from tapegrad.registry.space import BUILDING
 from tapegrad.sparse import SparseRows
 
 if TYPE_CHECKING:
@@ -85,14 +86,14 @@ class Variable(Tensor):
         active = state.active
         node = self.node
         if active is EMPTY or (node is not None and node.owners is active):
-            return self.array, node
+            return self.array if not BUILDING or BUILDING[0].is_eager else _placed(self), node
         if self.trainable:
             new = active.auto if node is None else active.auto - node.owners.recorders
             if new:
                 node = watch(self, new)
                 for r in new:
                     r.variables.append(self)
-        return self.array, node
+        return self.array if not BUILDING or BUILDING[0].is_eager else _placed(self), node
 
     @property
     def value(self) -> Tensor:
@@ -109,6 +110,8 @@ class Variable(Tensor):
                 "does not depend on the source, or was computed outside the tape"
             )
         raw = raw_of(value if isinstance(value, Tensor) else asarray(value, dtype=self.array.dtype, copy=copy))
+        if getattr(raw, "symbolic", False) and not TRACED.here():
+            TRACED.refuse(f"{self._label()}.{what}(value)")
         if raw.shape != self.array.shape and may_agree(raw.shape, self.array.shape):
             raw = raw_brought_to(raw, self.array.shape)
         self._fits(what, raw)
@@ -192,6 +195,33 @@ class Variable(Tensor):
     def __repr__(self) -> str:
         label = "Variable(" if self.name is None else f"Variable({self.name!r}, "
         return Tensor.__repr__(self).replace("Tensor(", label, 1)
+
+
+@final
+class Traced:
+    """What becomes of variables where a function is traced; `tapegrad.compiled` says it.
+
+    * `here`: whether this thread is tracing for `tapegrad.function`, where variables are seen through already.
+    * `placed`: the raw value of a variable in a `tf.function` of the user's: read anew in each call.
+    * `handed`: its value as such a call begins, a tensor of TensorFlow's, recorded by the tapes that watch the variable.
+    * `refuse`: raises the error for an assignment there.
+    """
+
+    __slots__ = ("handed", "here", "placed", "refuse")
+
+    def __init__(self) -> None:
+        self.here: Callable[[], bool] = lambda: False
+        self.placed: Callable[[Variable], Any] = lambda variable: variable.array
+        self.handed: Callable[[Variable], Any] = lambda variable: variable.raw
+        self.refuse: Callable[[str], None] = lambda label: None
+
+
+TRACED = Traced()
+
+
+def _placed(variable: Variable) -> Any:
+    """The raw value of a variable where TensorFlow builds a graph."""
+    return variable.array if TRACED.here() else TRACED.placed(variable)
 
 
 def _begun(value: Any, dtype: Any) -> Any:

@@ -17,7 +17,7 @@ from tapegrad.core.recorder import EMPTY, state
 from tapegrad.core.tensor import Tensor
 from tapegrad.errors import RandomnessError
 from tapegrad.kernels.tensorflow_array import TFArray, wrapped
-from tapegrad.variable import Variable, begin_by
+from tapegrad.variable import TRACED, Variable, begin_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -244,3 +244,6 @@ def assigned() -> dict[int, Any]:
 def is_tracing() -> bool:
     """Whether this thread is tracing a function."""
     return _local.trace is not None
+
+
+TRACED.here = is_tracing

@@ -49,7 +49,7 @@ _FEW = 3
 class Recorder:
     """The core of a tape: what nodes and thread state know of it, so that nothing refers to the tape itself."""
 
-    __slots__ = ("auto", "entered", "groups", "inner", "keeping", "levels", "live", "on_push", "serial", "variables")
+    __slots__ = ("auto", "beside", "entered", "groups", "inner", "keeping", "levels", "live", "on_push", "serial", "variables")
 
     def __init__(
         self,
@@ -69,6 +69,7 @@ class Recorder:
         self.variables: list[Any] = []  # those watched, in order
         self.groups: dict[frozenset[Recorder], Owners] = {}
         self.on_push = on_push  # forward mode: called with every node as it is made, and the recorder
+        self.beside: Any = None  # what another library records of the same sources, told to `start` and to `stop`
 
 
 @final
@@ -229,29 +230,43 @@ def enter(recorder: Recorder) -> None:
     recorder.serial = _serial()
     recorder.levels = state.levels
     state.active = state.active.plus(recorder)
+    if recorder.beside is not None:
+        recorder.beside.start()
 
 
 def leave(recorder: Recorder) -> None:
     """Take the recorder out of this thread's active ones, whatever has been entered or left since."""
     recorder.entered = False
     state.active = state.active.minus(recorder)
+    if recorder.beside is not None:
+        recorder.beside.stop()
 
 
 def pause(recorders: Iterable[Recorder]) -> list[Recorder]:
     """Stop recording to these; give back those that were active, for `resume`."""
     stopped = [r for r in recorders if r in state.active.recorders]
     state.active = group(state.active.recorders.difference(stopped))
+    for r in stopped:
+        if r.beside is not None:
+            r.beside.stop()
     return stopped
 
 
 def resume(recorders: Iterable[Recorder]) -> None:
     """Record again to those that have not been left meanwhile."""
-    state.active = group(state.active.recorders.union(r for r in recorders if r.entered))
+    back = [r for r in recorders if r.entered]
+    state.active = group(state.active.recorders.union(back))
+    for r in back:
+        if r.beside is not None:
+            r.beside.start()
 
 
 def release(recorder: Recorder) -> None:
     """Let go of all that this recorder alone owns; what others own too is left to them."""
     recorder.live = False
+    if recorder.beside is not None:
+        recorder.beside.stop()
+        recorder.beside = None
     groups = recorder.groups
     recorder.groups = {}
     recorder.variables = []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tapegrad.core.foreign import STANDING
+
 if TYPE_CHECKING:
     from tapegrad.core.node import Node
 
@@ -78,9 +80,11 @@ def linked(raw: Any, node: Node | None) -> Any:
 def standing_for(x: Any) -> Any:
     """The tensor that an object stands for, if its class says so by a method `__tapegrad_tensor__`; else the object.
 
-    So a library's own variables are sources and arguments as tensors are: they give the tensor that they hold.
+    So a library's own variables are sources and arguments as tensors are: they give the tensor that they hold.  Types that
+    can't be given a method are in `foreign.STANDING`.
     """
-    method = getattr(type(x), "__tapegrad_tensor__", None)
+    kind = type(x)
+    method = getattr(kind, "__tapegrad_tensor__", None) or STANDING.get(kind)
     return x if method is None else method(x)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.core.foreign import STANDING
 from tapegrad.core.tensor import Tensor, standing_for, tensor
 from tapegrad.dtypes import as_dtype
 from tapegrad.errors import ArgumentError, DTypeError
@@ -40,7 +41,7 @@ def asarray(
     if dtype is not None:
         dtype = as_dtype(dtype)
     where = None if device is None and backend is None else place(device, backend)
-    if hasattr(type(x), "__tapegrad_tensor__"):
+    if hasattr(type(x), "__tapegrad_tensor__") or type(x) in STANDING:
         x = standing_for(x)
     if isinstance(x, Tensor):
         if where is not None:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tapegrad.core.foreign import MET
 from tapegrad.core.tensor import PLAIN
 from tapegrad.errors import ArgumentError
 from tapegrad.info import DEVICES
 from tapegrad.kernels.numpy_scatter import ROW_KERNELS
 from tapegrad.registry import space as spaces
 from tapegrad.registry.around import surround
-from tapegrad.registry.space import ADOPTERS, ARRAYS, ERRORS, FINDERS, NUMPY, SCALARS, SPACES, Space
+from tapegrad.registry.space import ADOPTERS, ARRAYS, BUILDING, ERRORS, FINDERS, NUMPY, SCALARS, SPACES, Space
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,7 +38,7 @@ def tensorflow() -> Space:
         except ImportError as error:
             raise ImportError(f"the backend 'tensorflow' needs TensorFlow ({error}); pip install 'tapegrad[tensorflow]'") from error
         from tapegrad.kernels.tensorflow_array import TFArray
-        from tapegrad.kernels.tensorflow_calls import MANY
+        from tapegrad.kernels.tensorflow_calls import HERE, MANY
         from tapegrad.kernels.tensorflow_devices import names, staying
         from tapegrad.kernels.tensorflow_lengths import SYMBOLIC
         from tapegrad.kernels.tensorflow_scatter import rows_add_later
@@ -54,6 +55,7 @@ def tensorflow() -> Space:
         if MANY:
             surround(staying)
         _translate_errors()
+        BUILDING[:] = [HERE]
     return found
 
 
@@ -134,6 +136,8 @@ def _find_tensorflow(kind: type) -> Space | None:
     from tapegrad.kernels.tensorflow_array import wrapped
 
     ADOPTERS[kind] = wrapped
+    for tell in MET:
+        tell(kind)
     return found
 
 

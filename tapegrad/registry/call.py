@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tapegrad.core.foreign import STANDING
 from tapegrad.core.node import Node
 from tapegrad.core.recorder import Owners, shared
 from tapegrad.core.tensor import Tensor, linked, standing_for, tensor
@@ -54,6 +55,10 @@ def unpack(op: Op, name: str, value: Any, others: Sequence[Any]) -> tuple[Any, N
         space_of_type(kind)
     except ArgumentError as error:
         raise ArgumentError(f"{op.name}({', '.join(op.arrays)}): {name}: {error}") from None
+    if kind in STANDING:
+        known = standing_for(value)
+        if known is not value:
+            return unpack(op, name, known, others)
     return adopted(value), None
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from tapegrad.core.foreign import STANDING
 from tapegrad.core.node import Node, tick
 from tapegrad.core.recorder import state
 from tapegrad.core.tensor import Tensor, linked, standing_for
@@ -126,6 +127,7 @@ def _environment(op: Op, style: Style | None) -> dict[str, Any]:
         "is_half": call.is_half,
         "linked": linked,
         "outputs": call.outputs,
+        "STANDING": STANDING,
         "standing_for": standing_for,
         "unstyled": call.unstyled,
         "all_unstyled": call.all_unstyled,

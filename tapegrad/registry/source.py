@@ -161,7 +161,7 @@ def _unpacking(op: Op, i: int, name: str) -> list[str]:
     others = "(" + "".join(f"{a}, " for a in op.arrays) + ")"
     lines += [
         "    else:",
-        f"        if hasattr(type({name}), '__tapegrad_tensor__'):",
+        f"        if hasattr(type({name}), '__tapegrad_tensor__') or type({name}) in STANDING:",
         f"            {name} = standing_for({name})",
         f"        raw{i}, node{i} = unpack(OP, {name!r}, {name}, {others})",
     ]

@@ -114,6 +114,10 @@ ERRORS: dict[type, Callable[[Exception], Callable[[str], Exception]]] = {}
 DEFAULT: list[Space] = []
 
 
+#: What knows of this thread whether TensorFlow computes at once (`is_eager`), or builds a graph; nothing while it is not there.
+BUILDING: list[Any] = []
+
+
 class _Here(_thread._local):
     space: Space | None = None
 

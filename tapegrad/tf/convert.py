@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.core import tensor as core
 from tapegrad.dtypes import is_inexact
-from tapegrad.ops.convert import asarray, raw_of
+from tapegrad.ops.convert import asarray
 from tapegrad.registry.backends import placed
 from tapegrad.registry.space import NUMPY, SCALARS, SPACES, default_space
 from tapegrad.tf.dtypes import as_dtype, numpy_dtype
@@ -61,7 +61,8 @@ def _on_host(value: Any, dtype: np.dtype[Any] | None = None, *, prefer: bool = F
         raw, node = core.standing_for(value).read()
         return _as_asked(raw, value, dtype), node
     if kind.__module__.startswith("tensorflow."):  # TensorFlow's own
-        return _as_asked(raw_of(asarray(value)), value, dtype), None
+        raw, node = asarray(value).read()  # a tape may know what TensorFlow has computed
+        return _as_asked(raw, value, dtype), node
     if hasattr(kind, "__tf_tensor__"):
         return _on_host(value.__tf_tensor__(None if dtype is None else as_dtype(dtype)), dtype)
     if isinstance(value, list | tuple | range):
