@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-#: Up to so many occurrences of one row, a pass for each occurrence beats adding up sorted runs.
-_PASSES = 12
+#: From so many occurrences of a row on, adding up sorted runs beats a pass for each occurrence.
+_OFTEN = 10
+#: Rows up to so long are added as elements, for which `np.add.at` is fast; it is not for rows.
+_NARROW = 16
 
 
 def is_basic(index: Any) -> bool:
@@ -59,29 +61,39 @@ def _wrapped(parts: Any, lengths: tuple[int, ...]) -> tuple[Any, ...]:
 
 
 def add_rows(out: Any, ids: Any, rows: Any) -> None:
-    """`out[ids] += rows` for 1-d integer `ids`, which may repeat; ten times as fast as `np.add.at`.
+    """`out[ids] += rows` for 1-d integer `ids`, which may repeat; many times as fast as `np.add.at` on rows.
 
-    The first occurrence of every id is added in one pass, the second in another, and so on; what is repeated more
-    often than a few times is added up in sorted runs.
+    A pass adds one occurrence of every id, found without sorting: of those that write their place into a table, the last
+    one stays.  Once most of what is left are repetitions, they are added up in sorted runs.
     """
-    if not len(ids):
+    ids = ids.astype(np.intp, copy=False)
+    width = out.shape[1]
+    if width <= _NARROW and out.flags.c_contiguous:
+        np.add.at(out.reshape(-1), (ids[:, None] * width + np.arange(width)).reshape(-1), rows.reshape(-1))
         return
+    place = np.empty(len(out), np.int32)
+    while n := len(ids):
+        here = np.arange(n, dtype=np.int32)
+        place[ids] = here
+        chosen = place[ids] == here
+        at = np.flatnonzero(chosen)
+        if len(at) == n:
+            out[ids] += rows
+            return
+        if len(at) * _OFTEN < n:
+            _add_runs(out, ids, rows)
+            return
+        out[ids[at]] += rows.take(at, 0)
+        rest = np.flatnonzero(~chosen)
+        ids, rows = ids[rest], rows.take(rest, 0)
+
+
+def _add_runs(out: Any, ids: Any, rows: Any) -> None:
+    """The same for ids that repeat often: their rows are put one after the other, and added up."""
     order = np.argsort(ids, kind="stable")
     placed = ids[order]
     starts = np.flatnonzero(np.concatenate(([True], placed[1:] != placed[:-1])))
-    counts = np.diff(np.append(starts, len(placed)))
-    often = counts > _PASSES
-    if often.any():
-        many = np.repeat(often, counts)
-        sorted_rows = rows[order[many]]
-        sums = np.add.reduceat(sorted_rows, np.cumsum(counts[often]) - counts[often], axis=0)
-        out[placed[starts[often]]] += sums
-        starts, counts = starts[~often], counts[~often]
-    while len(starts):
-        at = order[starts]
-        out[ids[at]] += rows[at]
-        more = counts > 1
-        starts, counts = starts[more] + 1, counts[more] - 1
+    out[placed[starts]] += np.add.reduceat(rows.take(order, 0), starts, axis=0)
 
 
 class Scatter:
