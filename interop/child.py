@@ -16,7 +16,7 @@ from pathlib import Path
 def main(where: str, script: str, times: str) -> int:
     """Run it; the value is the exit code."""
     from tapegrad.migrate import run_script, style_of
-    from tapegrad.migrate.script import read
+    from tapegrad.migrate.imports import read
 
     (style,) = style_of(read(Path(script)))
     if where == "real":

@@ -57,8 +57,11 @@ def run_ops(options: Namespace, prog: str) -> int:
 def run_script(options: Namespace, prog: str) -> int:
     from tapegrad import migrate
 
+    words = {"style": options.style, "backend": options.backend}
     try:
-        return migrate.run_script(options.script, options.arguments, style=options.style, backend=options.backend)
+        if options.module:
+            return migrate.run_module(options.script, options.arguments, **words)
+        return migrate.run_script(Path(options.script), options.arguments, **words)
     except migrate.ScriptError as error:
         print(f"{prog}: error: {error}", file=sys.stderr)
         return 2
@@ -109,7 +112,8 @@ def command_line() -> ArgumentParser:
     )
     script.add_argument("--style", choices=["torch", "tf"], help="the framework it is written for [what it imports]")
     script.add_argument("--backend", choices=["numpy", "tensorflow"], help="the kernels that compute [numpy]")
-    script.add_argument("script", type=Path, metavar="SCRIPT")
+    script.add_argument("-m", action="store_true", dest="module", help="SCRIPT is the name of a module, as for python -m")
+    script.add_argument("script", metavar="SCRIPT", help="a file, or a folder with a __main__.py")
     script.add_argument("arguments", nargs=REMAINDER, metavar="ARGUMENTS", help="what follows is the script's")
     script.set_defaults(run=run_script)
     return parser

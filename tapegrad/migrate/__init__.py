@@ -1,6 +1,7 @@
-"""Running scripts that were written for PyTorch or TensorFlow: their imports find tapegrad's facades."""
+"""Programs written for PyTorch or TensorFlow, run on the facades: `python -m tapegrad run script.py`."""
 
 from tapegrad.migrate.aliases import STYLES, aliased
-from tapegrad.migrate.script import ScriptError, run_script, style_of
+from tapegrad.migrate.imports import ScriptError, style_of
+from tapegrad.migrate.script import run_module, run_script
 
-__all__ = ["STYLES", "ScriptError", "aliased", "run_script", "style_of"]
+__all__ = ["STYLES", "ScriptError", "aliased", "run_module", "run_script", "style_of"]

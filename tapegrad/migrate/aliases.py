@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.registry.space import NUMPY, default_space
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 #: The top-level names that scripts of each style import, and where they are found.
 STYLES: dict[str, dict[str, str]] = {"torch": {"torch": "tapegrad.torch"}, "tf": {"tensorflow": "tapegrad.tf"}}
@@ -101,6 +101,15 @@ def _modules_of(places: dict[str, str]) -> dict[str, ModuleType]:
 @contextlib.contextmanager
 def aliased(styles: Iterable[str]) -> Iterator[None]:
     """Inside, imports of these styles' frameworks give tapegrad's facades; outside, all is as it was."""
+    undo = alias(styles)
+    try:
+        yield
+    finally:
+        undo()
+
+
+def alias(styles: Iterable[str]) -> Callable[[], None]:
+    """From now on, imports of these styles' frameworks give tapegrad's facades; the value is what ends that."""
     places = {top: place for style in styles for top, place in STYLES[style].items()}
     for place in places.values():
         if place.count(".") == 1:
@@ -113,10 +122,11 @@ def aliased(styles: Iterable[str]) -> Iterator[None]:
         del sys.modules[name]
     finder = _Finder(places)
     sys.meta_path.insert(0, finder)
-    try:
-        yield
-    finally:
+
+    def undo() -> None:
         sys.meta_path.remove(finder)
         for name in _modules_of(places):
             del sys.modules[name]
         sys.modules.update(hidden)
+
+    return undo

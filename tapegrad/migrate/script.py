@@ -1,91 +1,114 @@
-"""One script, run as `python script.py` would run it, with its framework's imports aliased."""
+"""One program, run as `python script.py` or `python -m module` would run it, with its framework's imports aliased."""
 
 from __future__ import annotations
 
-import ast
-import importlib
-import io
+import importlib.util
+import os
+import re
 import sys
-import tokenize
 import traceback
+from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.errors import ArgumentError, TapegradError
+from tapegrad.errors import TapegradError
 from tapegrad.migrate.aliases import SET_UP, STYLES, aliased
+from tapegrad.migrate.imports import ScriptError, imported, read, styles_of_program
+from tapegrad.migrate.spawning import spawning
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-
-class ScriptError(ArgumentError):
-    """The script can't be run: it isn't there, is no Python, or imports no framework that is known."""
-
-
-def style_of(source: str) -> tuple[str, ...]:
-    """The styles whose frameworks a script imports, at its top or anywhere inside; Keras by itself is TensorFlow's style."""
-    tops = _imported(source)
-    return tuple(
-        style
-        for style, places in STYLES.items()
-        if not tops.isdisjoint(places) or any(k in tops and v.startswith(f"tapegrad.{style}.") for k, v in SET_UP.items())
-    )
-
-
-def _imported(source: str) -> set[str]:
-    tops = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            tops |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            tops.add(node.module.partition(".")[0])
-    return tops
-
-
-def read(path: Path) -> str:
-    """The text of a Python file, in the encoding that it declares."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ScriptError(f"{path}: {error.strerror}") from error
-    encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-    return io.TextIOWrapper(io.BytesIO(data), encoding).read()
+    from collections.abc import Callable, Sequence
 
 
 def run_script(path: Path, arguments: Sequence[str] = (), *, style: str | None = None, backend: str | None = None) -> int:
     """Run a script as the main program, its framework's imports resolved to tapegrad; the value is the exit code.
 
-    * `style`: "torch" or "tf"; None finds it from the script's imports (both, if it imports both).
+    * `path`: a file, or a folder with a `__main__.py`.
+    * `style`: "torch" or "tf"; None finds it from what the script imports, and the files beside it that it imports (both,
+      if it imports both).
     * `backend`: "numpy" or "tensorflow", the kernels that new arrays use; None leaves that as it is.
 
     A traceback shows the script's own frames and those below, as if nothing stood around it.  Raises ScriptError for a
     script that can't be read or imports neither framework.
     """
-    source = read(path)
+    file = path / "__main__.py" if path.is_dir() and (path / "__main__.py").is_file() else path
+    source = read(file)
+    main = ModuleType("__main__")
+    main.__file__ = os.path.abspath(file)
+    if file is not path:
+        main.__package__ = ""
+    folder = path if file is not path else file.parent
+    return _run(file, source, main, lambda: _code_of(file, source), str(path), arguments, folder.resolve(), style, backend)
+
+
+def run_module(name: str, arguments: Sequence[str] = (), *, style: str | None = None, backend: str | None = None) -> int:
+    """The same for a module that is found by its name, as `python -m` finds it; of a package, its `__main__`."""
+    root = Path.cwd()
+    file = _file_of(name, root)
+    source = read(file)
+    main = ModuleType("__main__")
+    where = name if file.name != "__main__.py" or name.endswith("__main__") else f"{name}.__main__"
+    main.__package__ = where.rpartition(".")[0]
+
+    def code() -> Any:
+        spec = importlib.util.find_spec(where)
+        if spec is None or spec.loader is None:
+            raise ScriptError(f"no module named {where!r}")
+        main.__spec__, main.__loader__, main.__file__ = spec, spec.loader, spec.origin
+        return _code_of(file, source)
+
+    return _run(file, source, main, code, str(file), arguments, root, style, backend)
+
+
+def _file_of(name: str, root: Path) -> Path:
+    """The file of a module, found without importing what it lies in."""
+    top, *rest = name.split(".")
+    if (root / top).is_dir() or (root / f"{top}.py").is_file():
+        places = [root / top]
+    else:
+        spec = importlib.util.find_spec(top)
+        if spec is None or spec.origin is None:
+            raise ScriptError(f"no module named {top!r} in {root} or among the installed packages")
+        origin = Path(spec.origin)
+        places = [origin.parent if origin.name == "__init__.py" else origin.with_suffix("")]
+    place = places[0].joinpath(*rest)
+    for file in (place.with_name(f"{place.name}.py"), place / "__main__.py"):
+        if file.is_file():
+            return file
+    raise ScriptError(f"no module named {name!r}, or a package without a __main__.py that could be run: {place} is looked for")
+
+
+def _code_of(file: Path, source: str) -> Any:
+    return compile(source, str(file), "exec", dont_inherit=True)
+
+
+def _run(
+    file: Path, source: str, main: ModuleType, code: Callable[[], Any], program: str, arguments: Sequence[str], root: Path,
+    style: str | None, backend: str | None,
+) -> int:  # fmt: skip
     try:
-        code = compile(source, str(path), "exec", dont_inherit=True)
+        _code_of(file, source)
     except SyntaxError as error:
-        raise ScriptError(f"{path}, line {error.lineno}: {error.msg}") from error
-    styles = (style,) if style else style_of(source)
+        raise ScriptError(f"{file}, line {error.lineno}: {error.msg}") from error
+    styles = (style,) if style else styles_of_program(file, source, root)
     if not styles:
         known = ", ".join([*(top for places in STYLES.values() for top in places), *SET_UP])
-        raise ScriptError(f"{path} imports none of {known}; say --style, or run it with python itself")
+        raise ScriptError(f"{file} imports none of {known}, nor do its own files; say --style, or run it with python itself")
     if backend is not None:
         import tapegrad as tg
 
         tg.set_default_backend(backend)
+    tops = imported(file, source, root)
     for name, facade in SET_UP.items():
-        if name in _imported(source):
+        if name in tops:
             importlib.import_module(facade)
-    main = ModuleType("__main__")
-    main.__file__ = str(path)
     saved = sys.modules.get("__main__"), sys.argv, list(sys.path)
     sys.modules["__main__"] = main
-    sys.argv = [str(path), *arguments]
-    sys.path[0:1] = [str(path.resolve().parent)]
+    sys.argv = [program, *arguments]
+    sys.path[0:1] = [str(root)]
     try:
-        with aliased(styles):
+        with aliased(styles), spawning(os.path.abspath(file), styles, main.__package__):
             return _executed(code, main)
     finally:
         previous, sys.argv, sys.path[:] = saved
@@ -93,21 +116,44 @@ def run_script(path: Path, arguments: Sequence[str] = (), *, style: str | None =
             sys.modules["__main__"] = previous
 
 
-def _executed(code: Any, main: ModuleType) -> int:
+def _executed(code: Callable[[], Any], main: ModuleType) -> int:
     try:
-        exec(code, vars(main))
+        exec(code(), vars(main))
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
             return end.code or 0
         print(end.code, file=sys.stderr)
         return 1
+    except ScriptError:
+        raise
     except Exception as error:
         trace = error.__traceback__
         traceback.print_exception(type(error), error, _below(trace))
-        if isinstance(error, AttributeError | ModuleNotFoundError | TapegradError):
-            print("(run by tapegrad in place of the framework that the script imports)", file=sys.stderr)
+        if isinstance(error, AttributeError | ImportError | TapegradError):
+            print(f"(run by tapegrad in place of the framework that the script imports{_hint(error)})", file=sys.stderr)
         return 1
     return 0
+
+
+def _hint(error: Exception) -> str:
+    """What a facade has to say of a name that it lacks, where the error itself does not say it."""
+    if isinstance(error, ImportError):
+        found = re.match(r"cannot import name '(\w+)' from '(tapegrad\.\S+)'", str(error))
+        module = sys.modules.get(found[2]) if found else None
+        if found is None or module is None:
+            return ""
+        try:
+            getattr(module, found[1])
+        except AttributeError as said:
+            return f"; {said}"
+        return ""
+    if not isinstance(error, AttributeError) or "facade lacks it" in str(error) or error.obj is None:
+        return ""
+    kind = error.obj if isinstance(error.obj, type) else type(error.obj)
+    if not kind.__module__.startswith("tapegrad."):
+        return ""
+    near = get_close_matches(error.name or "", [n for n in dir(kind) if not n.startswith("_")], 1, 0.7)
+    return f", whose facade lacks it: {kind.__name__}.{error.name}" + (f"; did you mean {kind.__name__}.{near[0]}?" if near else "")
 
 
 def _below(trace: TracebackType | None) -> TracebackType | None:

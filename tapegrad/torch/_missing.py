@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NoReturn
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
 
 _COMPILED = "it runs functions as they stand and makes no graphs of them: call the function or module itself"
 _WHERE = "its devices are the CPU, and TensorFlow's with the extra `tensorflow`"
@@ -35,3 +35,9 @@ def refuse(module: str, name: str, known: Iterable[str]) -> NoReturn:
         name=name,
         obj=sys.modules.get(f"tapegrad.{module}"),
     )
+
+
+def refusing(members: dict[str, Any]) -> Callable[[str], NoReturn]:
+    """The `__getattr__` of a module with these members."""
+    module = str(members["__name__"]).removeprefix("tapegrad.")
+    return lambda name: refuse(module, name, members)

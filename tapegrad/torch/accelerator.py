@@ -6,6 +6,7 @@ from typing import Any
 
 from tapegrad.torch import cuda as _cuda
 from tapegrad.torch._devices import device as _named
+from tapegrad.torch._missing import refusing
 from tapegrad.torch.cuda import current_device as current_device_index
 from tapegrad.torch.cuda import device as device_index
 from tapegrad.torch.cuda import device_count, is_available, synchronize
@@ -28,3 +29,6 @@ set_device_idx = set_device_index
 def current_accelerator(check_available: bool = False) -> Any:
     """Of which kind they are; None if there is none."""
     return _named("cuda") if is_available() else None
+
+
+__getattr__ = refusing(globals())

@@ -6,6 +6,8 @@ import multiprocessing as _own
 from multiprocessing import *  # noqa: F403
 from typing import Any
 
+from tapegrad.torch._missing import refusing
+
 __all__ = [*_own.__all__, "get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy", "spawn"]  # noqa: PLE0604
 
 
@@ -43,3 +45,6 @@ def spawn(
     if failed:
         raise RuntimeError(f"process {failed[0]} terminated with exit code {found[failed[0]].exitcode}")
     return None
+
+
+__getattr__ = refusing(globals())

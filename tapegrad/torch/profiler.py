@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Any
 
+from tapegrad.torch._missing import refusing
 from tapegrad.torch.autograd.profiler import profile as _profile
 from tapegrad.torch.autograd.profiler import record_function
 
@@ -109,3 +110,6 @@ class profile(_profile):
         if last or (self._on and not self._wanted()):
             self.stop()
         self.start()
+
+
+__getattr__ = refusing(globals())

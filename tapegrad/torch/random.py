@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tapegrad.torch._generator import Generator, default_generator
+from tapegrad.torch._missing import refusing
 
 __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
@@ -54,3 +55,6 @@ def fork_rng(
         yield
     finally:
         generator.set_state_bytes(state)
+
+
+__getattr__ = refusing(globals())

@@ -8,6 +8,7 @@ from typing import Any
 
 from tapegrad.torch import _arrays
 from tapegrad.torch._checkpoint import reading, writing
+from tapegrad.torch._missing import refusing
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
 
@@ -154,3 +155,6 @@ class safe_globals:
     def __exit__(self, *_: object) -> None:
         reading.ALLOWED.clear()
         reading.ALLOWED.update(self._before)
+
+
+__getattr__ = refusing(globals())

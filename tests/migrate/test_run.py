@@ -30,13 +30,93 @@ def test_the_style_is_what_the_script_imports(source, styles):
 def run(tmp_path, source, *arguments):
     script = tmp_path / "script.py"
     script.write_text(textwrap.dedent(source))
+    return command(str(script), *arguments)
+
+
+def command(*arguments, folder=None):
     return subprocess.run(
-        [sys.executable, "-m", "tapegrad", "run", *arguments[:0], str(script), *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
+        [sys.executable, "-m", "tapegrad", "run", *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=120
     )
+
+
+#: A program of several files, of which only the inner ones import a framework.
+PROGRAM = {
+    "train.py": """
+        import argparse
+        from net import model, data as source
+
+        def main():
+            parser = argparse.ArgumentParser()
+            parser.add_argument("--rate", type=float, required=True)
+            options = parser.parse_args()
+            print(options.rate, model.Net()(source.points()).shape, __file__, __spec__)
+
+        if __name__ == "__main__":
+            main()
+    """,
+    "net/__init__.py": "",
+    "net/__main__.py": """
+        import sys
+        from .model import Net
+        print("net", sys.argv[1:], __package__, __spec__.name)
+    """,
+    "net/model.py": """
+        from .layers import nn, Last
+        class Net(nn.Sequential):
+            def __init__(self):
+                super().__init__(nn.Linear(3, 2), Last())
+    """,
+    "net/layers.py": """
+        from torch import nn
+        class Last(nn.Module):
+            def forward(self, x):
+                return x.relu()
+    """,
+    "net/data.py": """
+        import multiprocessing
+        import torch
+        def points():
+            return torch.ones(4, 3)
+        def where(_):
+            return torch.__name__, tuple(points().shape), __name__
+        if __name__ == "__main__":
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                print(pool.map(where, [0]))
+    """,
+}
+
+
+@pytest.fixture
+def program(tmp_path):
+    (tmp_path / "net").mkdir()
+    for name, text in PROGRAM.items():
+        (tmp_path / name).write_text(textwrap.dedent(text))
+    return tmp_path
+
+
+def test_a_program_of_several_files_is_run_and_its_style_is_found_in_them(program):
+    done = command("train.py", "--rate", "0.5", folder=program)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == ["0.5", "torch.Size([4,", "2])", str(program / "train.py"), "None"]
+    assert command("train.py", folder=program).returncode == 2
+    assert "--rate RATE" in command("train.py", "--help", folder=program).stdout
+
+
+def test_modules_are_run_by_name_and_relative_imports_work(program):
+    done = command("-m", "net", "a", "-b", folder=program)
+    assert (done.stdout, done.stderr) == ("net ['a', '-b'] net net.__main__\n", "")
+    missing = command("-m", "net.nothing", folder=program)
+    assert (missing.returncode, "no module named 'net.nothing'" in missing.stderr) == (2, True)
+
+
+def test_processes_that_a_program_spawns_find_the_facade_too(program):
+    done = command("-m", "net.data", folder=program)
+    assert (done.stdout, done.stderr) == ("[('tapegrad.torch', (4, 3), '__mp_main__')]\n", "")
+
+
+def test_a_folder_with_a_main_file_is_run(tmp_path):
+    (tmp_path / "__main__.py").write_text("import torch\nprint(torch.__name__, __name__)\n")
+    assert command(str(tmp_path)).stdout == "tapegrad.torch __main__\n"
 
 
 def test_imports_give_the_facade_and_the_script_is_the_main_program(tmp_path):
@@ -88,6 +168,23 @@ def test_a_missing_name_says_who_lacks_it_and_what_is_near(tmp_path):
     assert "tapegrad" in done.stderr
     done = run(tmp_path, "import torch.nn.functionl\n")
     assert "functional" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("torch.optim.Adamm", "facade lacks it; did you mean torch.optim.Adam?"),
+        ("torch.nn.init.xavier_norml_", "did you mean torch.nn.init.xavier_normal_?"),
+        ("torch.ones(2).sume()", "Tensor.sume; did you mean Tensor.sum?"),
+        ("from torch.utils.data import DataLoadr", "did you mean torch.utils.data.DataLoader?"),
+        ("from torch import arrange", "did you mean torch.arange?"),
+        ("[].sume", "AttributeError: 'list' object has no attribute 'sume'"),
+    ],
+)
+def test_the_nearest_is_named_wherever_the_name_is_missing(tmp_path, line, text):
+    done = run(tmp_path, f"import torch\n{line}\n")
+    assert (done.returncode, text in done.stderr) == (1, True), done.stderr
+    assert ("whose facade" in done.stderr) == ("Tensor" in text)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from tapegrad.core.recorder import Recorder
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.core.tensor import linked
 from tapegrad.forward import _push
+from tapegrad.torch._missing import refusing
 from tapegrad.torch._shapes import _reshaper, _unshape
 from tapegrad.torch._tensor import STYLE, Tensor
 from tapegrad.torch._views import take
@@ -118,5 +119,7 @@ def _implicit() -> Recorder:
 
     return IMPLICIT
 
+
+__getattr__ = refusing(globals())
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]

@@ -8,6 +8,7 @@ import numpy as np
 
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.torch._backward import grad
+from tapegrad.torch._missing import refusing
 from tapegrad.torch._modes import enable_grad
 from tapegrad.torch._recorder import own
 from tapegrad.torch._shapes import _reshaper, _unshape
@@ -250,5 +251,7 @@ def hessian(
 
     return jacobian(slopes, inputs, create_graph, strict, vectorize and not strict)
 
+
+__getattr__ = refusing(globals())
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from tapegrad.torch import _packing, _watching
 from tapegrad.torch._graph import Node, accumulate_of, grad_fn, output_nr
+from tapegrad.torch._missing import refusing
 from tapegrad.torch._recorder import is_leaf_node, own
 from tapegrad.torch._watching import Handle
 
@@ -140,6 +141,8 @@ def allow_mutation_on_saved_tensors() -> Iterator[None]:
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
     """There are no streams here; nothing to warn of."""
 
+
+__getattr__ = refusing(globals())
 
 __all__ = [
     "GradientEdge",

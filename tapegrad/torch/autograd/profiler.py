@@ -13,6 +13,8 @@ import threading
 import time
 from typing import Any
 
+from tapegrad.torch._missing import refusing
+
 _FUNCTION, _OP = "<tapegrad.torch: ", "<tapegrad op "
 _ATEN = {
     "multiply": "mul", "subtract": "sub", "divide": "div", "negative": "neg", "concat": "cat", "bitwise_invert": "bitwise_not",
@@ -321,5 +323,7 @@ class emit_nvtx:
     def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
         raise RuntimeError("emit_nvtx needs CUDA, which tapegrad's NumPy kernels do not have")
 
+
+__getattr__ = refusing(globals())
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "emit_nvtx", "profile", "record_function"]

@@ -6,6 +6,7 @@ import types
 
 from tapegrad.torch._absent import NoDevice, part
 from tapegrad.torch._devices import gpus
+from tapegrad.torch._missing import refusing
 
 
 def _no() -> bool:
@@ -24,3 +25,6 @@ mps = part(__name__, "mps", "Apple's GPUs: not there.", is_available=_no, is_bui
 mkl = part(__name__, "mkl", "Intel's library: not used.", is_available=_no)
 mkldnn = part(__name__, "mkldnn", "Intel's library: not used.", is_available=_no, enabled=True)
 openmp = part(__name__, "openmp", "Threads: those of NumPy's libraries.", is_available=_no)
+
+
+__getattr__ = refusing(globals())

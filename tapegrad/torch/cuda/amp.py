@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.torch import amp as _amp
+from tapegrad.torch._missing import refusing
 
 
 class GradScaler(_amp.GradScaler):
@@ -21,3 +22,6 @@ class autocast(_amp.autocast):
         from tapegrad.torch import float16
 
         super().__init__("cuda", enabled=enabled, dtype=dtype or float16, cache_enabled=cache_enabled)
+
+
+__getattr__ = refusing(globals())

@@ -16,6 +16,7 @@ import numpy as np
 from tapegrad.torch import _arrays, _normal, _uniform
 from tapegrad.torch import _generator as generators
 from tapegrad.torch._functions import random_fill
+from tapegrad.torch._missing import refusing
 from tapegrad.torch._modes import no_grad
 
 __all__ = [
@@ -276,3 +277,6 @@ kaiming_uniform = _old(kaiming_uniform_)
 kaiming_normal = _old(kaiming_normal_)
 orthogonal = _old(orthogonal_)
 sparse = _old(sparse_)
+
+
+__getattr__ = refusing(globals())

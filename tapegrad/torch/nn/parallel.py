@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.torch._missing import refusing
 from tapegrad.torch.nn.modules.module import Module
 
 __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
@@ -35,3 +36,6 @@ def data_parallel(
     """A module on several devices; there is one, so it is called as it is."""
     given = inputs if isinstance(inputs, tuple) else (inputs,)
     return module(*given, **(module_kwargs or {}))
+
+
+__getattr__ = refusing(globals())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.torch._missing import refusing
 from tapegrad.torch._parameters import Buffer, Parameter
 from tapegrad.torch._tensor import auto_of
 
@@ -52,5 +53,7 @@ def materialize(param: Any, shape: Any) -> None:
     for flag in ("lazy parameter", "lazy buffer"):
         auto_of(param).flags.pop(flag, None)
 
+
+__getattr__ = refusing(globals())
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy", "materialize"]

@@ -11,6 +11,7 @@ from tapegrad import transforms
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.errors import TapegradError
 from tapegrad.torch._backward import run_backward
+from tapegrad.torch._missing import refusing
 from tapegrad.torch._modes import enable_grad
 from tapegrad.torch._recorder import own
 from tapegrad.torch._tensor import Tensor
@@ -188,5 +189,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Any:
     """Kept for scripts that call it."""
     return contextlib.nullcontext()
 
+
+__getattr__ = refusing(globals())
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]

@@ -1,5 +1,6 @@
 """All modules."""
 
+from tapegrad.torch._missing import refusing
 from tapegrad.torch.nn.modules import (
     activation,
     container,
@@ -26,6 +27,8 @@ from tapegrad.torch.nn.modules.parameters import ParameterDict, ParameterList
 PARTS = (activation, conv, linear, loss, norm, rnn, shapes, sparse, transformer)
 NAMES = [name for part in PARTS for name in part.__all__]
 globals().update({name: getattr(part, name) for part in PARTS for name in part.__all__})
+__getattr__ = refusing(globals())
+
 __all__ = [  # noqa: PLE0604
     "Container", "LazyModuleMixin", "Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential", *NAMES,
 ]  # fmt: skip

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad.torch._missing import refusing
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor, wrap
 
@@ -163,3 +164,4 @@ def unpack_sequence(packed_sequences: Any) -> list[Any]:
     return unpad_sequence(padded, lengths, batch_first=True)
 
 
+__getattr__ = refusing(globals())

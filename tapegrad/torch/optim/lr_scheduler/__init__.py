@@ -1,5 +1,6 @@
 """Schedules of learning rates."""
 
+from tapegrad.torch._missing import refusing
 from tapegrad.torch.optim.lr_scheduler.composed import ChainedScheduler, ReduceLROnPlateau, SequentialLR
 from tapegrad.torch.optim.lr_scheduler.cycles import CyclicLR, OneCycleLR
 from tapegrad.torch.optim.lr_scheduler.scheduler import LRScheduler, _LRScheduler
@@ -15,6 +16,8 @@ from tapegrad.torch.optim.lr_scheduler.simple import (
     PolynomialLR,
     StepLR,
 )
+
+__getattr__ = refusing(globals())
 
 __all__ = [
     "ChainedScheduler",

@@ -1,5 +1,6 @@
 """Datasets, samplers and loaders, as in `torch.utils.data`."""
 
+from tapegrad.torch._missing import refusing
 from tapegrad.torch.utils.data._collate import default_collate, default_convert
 from tapegrad.torch.utils.data._workers import get_worker_info
 from tapegrad.torch.utils.data.dataloader import DataLoader
@@ -22,6 +23,8 @@ from tapegrad.torch.utils.data.sampler import (
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
+
+__getattr__ = refusing(globals())
 
 __all__ = [
     "BatchSampler",
