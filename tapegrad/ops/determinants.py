@@ -6,7 +6,7 @@ from typing import Any
 
 from tapegrad.ops import solvers  # noqa: F401  declares `inv`
 from tapegrad.registry import composite, constant, primitive
-from tapegrad.registry.batching import same
+from tapegrad.registry.batch_rules import same
 
 
 def _any_rank(draw: Any) -> Any:

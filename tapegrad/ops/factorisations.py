@@ -12,7 +12,7 @@ from typing import Any
 
 from tapegrad.ops import solvers  # noqa: F401  declares `solve`
 from tapegrad.registry import primitive
-from tapegrad.registry.batching import same
+from tapegrad.registry.batch_rules import same
 
 
 def _eps(dtype: Any) -> float:

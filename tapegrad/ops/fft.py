@@ -11,7 +11,7 @@ from typing import Any
 from tapegrad.dtypes import as_dtype, float32
 from tapegrad.errors import ArgumentError
 from tapegrad.registry import composite, constant, linear
-from tapegrad.registry.batching import shifted
+from tapegrad.registry.batch_rules import shifted
 
 _OTHER_END = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 

@@ -10,7 +10,7 @@ import numpy as np
 from tapegrad.kernels.batched import Batched
 from tapegrad.kernels.numpy_scatter import is_basic, picks_once
 from tapegrad.registry import constant, linear, no_derivative
-from tapegrad.registry.batching import full_batch, shifted
+from tapegrad.registry.batch_rules import full_batch, shifted
 
 
 def _picked(draw: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from tapegrad.errors import ShapeError
 from tapegrad.ops import solvers  # noqa: F401  declares `inv`
 from tapegrad.registry import composite, primitive
-from tapegrad.registry.batching import same
+from tapegrad.registry.batch_rules import same
 
 
 def _square(draw: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 
 from tapegrad.kernels.numpy_conv import output_size
 from tapegrad.registry import multilinear
-from tapegrad.registry.batching import full_batch
+from tapegrad.registry.batch_rules import full_batch
 
 
 def _conj(F: Any, x: Any) -> Any:

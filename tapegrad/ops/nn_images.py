@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.core.tensor import Tensor
+from tapegrad.dtypes import float32
 from tapegrad.errors import ArgumentError, ShapeError
 from tapegrad.ops import nn_conv, nn_pool, nn_resize  # noqa: F401  they declare what is called here by name
 from tapegrad.ops import nn_windows as _windows
@@ -253,6 +254,9 @@ def _avg_pool(
     layout: str,
 ) -> Any:
     x, params = _pool(op, x, window, stride, padding, 1, ceil_mode, layout)
+    given = x.dtype
+    if given.itemsize == 2 and given.kind in "fV":  # in which sums overflow, and the number of elements
+        x = _F.cast(x, float32)
     whole = 1
     for k in params["window"]:
         whole *= k
@@ -260,8 +264,10 @@ def _avg_pool(
     padded = any(lo or hi for lo, hi in params["padding"])
     if padded and (ceil_mode or not count_include_pad):
         asked = _windows.pairs(op, padding, x.shape[1:-1], params["window"], params["stride"], params["dilation"])
-        return _given(y / _counts(x, params, asked if count_include_pad else None), layout)
-    return _given(y / whole, layout)
+        y = y / _counts(x, params, asked if count_include_pad else None)
+    else:
+        y = y / whole
+    return _given(y if y.dtype == given else _F.cast(y, given), layout)
 
 
 def _counts(x: Any, params: dict[str, Any], included: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 from tapegrad.errors import ArgumentError
 from tapegrad.registry import composite, constant, no_derivative, primitive
-from tapegrad.registry.batching import full_batch
+from tapegrad.registry.batch_rules import full_batch
 
 
 def reduced(F: Any, loss: Any, reduction: str, weights: Any = None) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tapegrad.ops.reductions import count
 from tapegrad.registry import composite, primitive
-from tapegrad.registry.batching import shifted
+from tapegrad.registry.batch_rules import shifted
 
 
 def _axes(draw: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tapegrad.kernels.numpy_conv import output_size
 from tapegrad.registry import composite, constant, linear, no_derivative, primitive
-from tapegrad.registry.batching import full_batch
+from tapegrad.registry.batch_rules import full_batch
 
 
 def _drawn(draw: Any, *, dilated: bool = True) -> Any:

@@ -9,7 +9,7 @@ from tapegrad.errors import ArgumentError
 from tapegrad.ops import factorisations  # noqa: F401  declares `svdvals`
 from tapegrad.ops.reductions import kept_shape
 from tapegrad.registry import composite, primitive
-from tapegrad.registry.batching import over_axis
+from tapegrad.registry.batch_rules import over_axis
 
 _INF = math.inf
 

@@ -15,7 +15,7 @@ from tapegrad.core.tensor import Tensor, tensor
 from tapegrad.errors import ArgumentError, BoundsError, DTypeError
 from tapegrad.kernels.batched import Batched
 from tapegrad.registry import linear, no_derivative
-from tapegrad.registry.batching import full_batch
+from tapegrad.registry.batch_rules import full_batch
 from tapegrad.registry.space import F
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tapegrad.errors import ShapeError
 from tapegrad.registry import composite, linear, multilinear
-from tapegrad.registry.batching import same
+from tapegrad.registry.batch_rules import same
 
 
 @multilinear(laws=lambda draw: draw.choice(

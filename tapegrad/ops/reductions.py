@@ -6,7 +6,7 @@ from typing import Any
 
 from tapegrad.dtypes import float32
 from tapegrad.registry import composite, constant, linear, primitive
-from tapegrad.registry.batching import flattening, over_axis
+from tapegrad.registry.batch_rules import flattening, over_axis
 
 
 def reduction(draw: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.registry import composite, constant, linear, no_derivative
-from tapegrad.registry.batching import shifted
+from tapegrad.registry.batch_rules import shifted
 
 
 def _run_lengths(draw: Any) -> Any:

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from tapegrad.registry import composite, linear
-from tapegrad.registry.batching import flattening, full_batch, over_axis, same, shifted
+from tapegrad.registry.batch_rules import flattening, full_batch, over_axis, same, shifted
 
 
 @linear(laws=lambda draw: (draw.array("n", 6), {"shape": draw.choice((-1, 3), (6, -1), (2, 3, -1), -1)}))

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.dtypes import float32
 from tapegrad.ops.reductions import kept_shape, reduced_shape, reduction
 from tapegrad.registry import composite, constant, elementwise, primitive
-from tapegrad.registry.batching import over_axis, shifted
+from tapegrad.registry.batch_rules import over_axis, shifted
 
 
 @composite(laws=reduction)
 def logsumexp(F: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """log(sum(exp(x))) over axes, without overflow; -inf over a row that is all -inf, with derivative 0."""
+    """log(sum(exp(x))) over axes, without overflow; -inf over a row that is all -inf, with derivative 0.
+
+    Half precision is computed in float32: a sum of more than 65,504 ones is infinite in float16.
+    """
+    if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
+        return F.cast(F.logsumexp(F.cast(x, float32), axis=axis, keepdims=keepdims), x.dtype)
     shift = F.shift_of(x, axis=axis)
     y = F.log_of_sum(F.sum(F.exp_less(x, shift), axis=axis, keepdims=True)) + shift
     return y if keepdims else F.reshape(y, reduced_shape(x.shape, axis))

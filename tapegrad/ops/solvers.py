@@ -6,7 +6,7 @@ from typing import Any
 
 from tapegrad.ops.products import with_rank
 from tapegrad.registry import composite, constant, primitive
-from tapegrad.registry.batching import same
+from tapegrad.registry.batch_rules import same
 
 
 def _equations(draw: Any) -> Any:

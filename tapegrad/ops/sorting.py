@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.registry import composite, constant
-from tapegrad.registry.batching import full_batch, over_axis
+from tapegrad.registry.batch_rules import full_batch, over_axis
 
 
 def _sortable(draw: Any) -> Any:
