@@ -9,7 +9,7 @@ from tapegrad.kernels import tensorflow_calls as calls
 from tapegrad.kernels.tensorflow_arithmetic import add, divide, multiply, square, subtract
 from tapegrad.kernels.tensorflow_array import made
 from tapegrad.kernels.tensorflow_basics import equal, from_parts, imag, isfinite, real, where
-from tapegrad.kernels.tensorflow_calls import INT32, INT64, cast
+from tapegrad.kernels.tensorflow_calls import F32, INT32, INT64, cast
 from tapegrad.kernels.tensorflow_functions import exp, log
 from tapegrad.kernels.tensorflow_promotion import asarray, converted
 from tapegrad.kernels.tensorflow_shape import axes_of
@@ -45,8 +45,10 @@ def _is_last(x: Any, axis: Any) -> bool:
 
 
 def softmax(x: Any, *, axis: Any = -1) -> Any:
-    """exp(x) / sum(exp(x)); a row of -inf gives zeros."""
+    """exp(x) / sum(exp(x)); a row of -inf gives zeros.  Half precision is computed in float32."""
     x = asarray(x)
+    if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
+        return converted(softmax(converted(x, F32), axis=axis), x.dtype)
     if _is_last(x, axis):
         top = largest(x, axis)
         return where(equal(top, -math.inf), 0, made(_SOFTMAX(x.bare), x.dtype, x._shape))
@@ -69,8 +71,10 @@ def _complex_share(e: Any, s: Any) -> Any:
 
 
 def log_softmax(x: Any, *, axis: Any = -1) -> Any:
-    """x - logsumexp(x); a row of -inf gives -inf."""
+    """x - logsumexp(x); a row of -inf gives -inf.  Half precision is computed in float32: its sums would overflow."""
     x = asarray(x)
+    if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
+        return converted(log_softmax(converted(x, F32), axis=axis), x.dtype)
     if _is_last(x, axis):
         top = largest(x, axis)
         return where(equal(top, -math.inf), x, made(_LOG_SOFTMAX(x.bare), x.dtype, x._shape))

@@ -173,7 +173,8 @@ def _cumulative(run: Callable[..., Any], first: Any) -> Callable[..., Any]:
         axis = one_axis(axis, x.ndim)
         d = np.dtype(dtype) if dtype is not None else _total_dtype(x.dtype)
         x = astype(x, d)
-        y = made(run(x.bare, number(axis), exclusive=False, reverse=False), d, x._shape)
+        w = F32 if d.itemsize == 2 and d.kind in "fV" else d
+        y = converted(made(run(converted(x, w).bare, number(axis), exclusive=False, reverse=False), w, x._shape), d)
         if include_initial:
             shape = tuple(1 if i == axis else n for i, n in enumerate(x.shape))
             y = concat([first(shape, dtype=d), y], axis=axis)
