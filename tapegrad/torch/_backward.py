@@ -21,6 +21,7 @@ from tapegrad.registry.space import F, space_of_type
 from tapegrad.torch import _watching
 from tapegrad.torch._devices import device_of, moved, several
 from tapegrad.torch._errors import SPENT, translated
+from tapegrad.torch._graph import GradientEdge
 from tapegrad.torch._inplace import add_into
 from tapegrad.torch._recorder import IMPLICIT, OWNERS, is_leaf_node, own, switch
 from tapegrad.torch._sparse import Sparse, from_rows, joined
@@ -85,11 +86,11 @@ _LET = Let(OWNERS, _twin)
 # -- roots -------------------------------------------------------------------------------------------
 def tensors_of(x: Any, what: str = "tensors") -> tuple[Any, ...]:
     """One tensor or several as a tuple."""
-    if isinstance(x, Core):
+    if isinstance(x, Core | GradientEdge):
         return (x,)
     found = tuple(x)
     for v in found:
-        if not isinstance(v, Core):
+        if not isinstance(v, Core | GradientEdge):
             raise TypeError(f"{what} must be either a Tensor or a tuple of Tensors, got {type(v).__name__}")
     return found
 
@@ -102,7 +103,7 @@ def _roots(tensors: Any, gradients: Any, batch: Any, recorded: bool) -> list[tup
             g = _given(y, g, i, batch, recorded)
         elif g is not None:
             raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
-        node = own(y.node)
+        node = y.node._node if isinstance(y, GradientEdge) else own(y.node)
         if node is None:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
         if g is None:
@@ -123,6 +124,8 @@ def _ones(y: Any, recorded: bool) -> Any:
 
 def _given(y: Any, g: Any, i: int, batch: Any, recorded: bool) -> Any:
     raw, node = g.read()
+    if isinstance(y, GradientEdge):  # whose shape nobody knows
+        return linked(raw, node) if recorded else raw
     raw = beside(raw, y.array)
     shape = raw.shape if batch is None else raw.shape[1:]
     if shape != y.array.shape:
@@ -206,13 +209,14 @@ def _run_backward(
     gs = (None,) * len(ys) if grad_tensors is None else (
         (grad_tensors,) if isinstance(grad_tensors, Core) else tuple(grad_tensors)
     )
-    if len(gs) != len(ys):
+    if len(gs) < len(ys):
         raise RuntimeError(f"got {len(ys)} tensors and {len(gs)} gradients")
+    gs = gs[: len(ys)]
     sources = None
     if inputs is not None:
         inputs = tensors_of(inputs, "inputs")
         if not inputs:
-            raise RuntimeError("'inputs' argument to backward cannot be empty.")
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         sources = [_source(x) for x in inputs]
     keep = create_graph if retain_graph is None else retain_graph
     found = _sweep(_roots(ys, gs, None, create_graph), sources, create_graph, keep)
@@ -223,7 +227,8 @@ def _run_backward(
                 _accumulate(x, g, fresh, create_graph)
         return
     done: set[int] = set()
-    for x, node in zip(inputs, sources, strict=True):
+    for given, node in zip(inputs, sources, strict=True):
+        x = given.node.variable if isinstance(given, GradientEdge) else given
         if node in found and id(x) not in done:
             done.add(id(x))
             g, fresh = found[node]
@@ -231,7 +236,7 @@ def _run_backward(
 
 
 def _source(x: Any) -> Any:
-    node = own(x.node)
+    node = x.node._node if isinstance(x, GradientEdge) else own(x.node)
     if node is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     return node
@@ -381,6 +386,8 @@ def _result(x: Any, g: Any, create_graph: bool) -> Any:
     made = as_gradient(g)
     if isinstance(g, Core):
         made = STYLE.adopt(linked(g.array, g.node))
+    if isinstance(x, GradientEdge):
+        return made
     was = switch(create_graph)
     try:
         return _hooks_of_leaf(x, made)

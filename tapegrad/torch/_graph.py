@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from typing import Any
+from typing import Any, NamedTuple
 
 from tapegrad.core.backward import Hooked, hooked
 from tapegrad.core.node import Node as CoreNode
@@ -16,6 +16,14 @@ from tapegrad.torch._packing import saved_tensor
 from tapegrad.torch._recorder import IMPLICIT, is_leaf_node, own
 from tapegrad.torch._tensor import STYLE, auto_of, wrap
 from tapegrad.torch._watching import Handle
+
+
+class GradientEdge(NamedTuple):
+    """A node and the number of one of its outputs."""
+
+    node: Any
+    output_nr: int
+
 
 _SEEN: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
@@ -38,8 +46,13 @@ class Node:
     @property
     def metadata(self) -> dict[Any, Any]:
         """A dict to keep anything in."""
+        from tapegrad.torch.autograd.anomaly_mode import stack_of
+
         op = hooked(self._node)
         found: dict[Any, Any] = op.metadata
+        stack = stack_of(self._node)
+        if stack:
+            found.setdefault("traceback_", stack)
         return found
 
     def _sequence_nr(self) -> int:
@@ -256,7 +269,7 @@ def node_view(node: CoreNode) -> Any:
         return special(node)
     found = _SEEN.get(id(node))
     if found is None or found._node is not node:
-        found = _SEEN[id(node)] = _class_of(name_of(node))(node)
+        found = _SEEN[id(node)] = _class_of(name_of(node).split("::")[-1])(node)
     return found
 
 
@@ -271,7 +284,15 @@ def grad_fn(x: Any) -> Any:
     node = own(x.node)
     if node is None or is_leaf_node(node):
         return None
+    info = getattr(x, "_view", None)
+    if info is not None and not info.cut:
+        above = own(info.base.node)
+        if above is not None and above.op.name == "put" and node.seq < above.seq:  # written to: a view of what that made
+            return Between.of(node, _WRITTEN_VIEW)
     return edge_of(node)[0]
+
+
+_WRITTEN_VIEW: Shown = ("AsStridedBackward0", None)
 
 
 def output_nr(x: Any) -> int:

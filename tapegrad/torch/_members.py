@@ -24,7 +24,10 @@ from tapegrad.torch.autograd import _of_tensor
 # -- autograd ----------------------------------------------------------------------------------------
 def _requires_grad(self: Any) -> bool:
     node = self.node
-    return node is not None and own(node) is not None
+    if node is not None:
+        return own(node) is not None
+    info = view_of(self)  # taken where nothing was recorded, of a tensor that requires one
+    return info is not None and not info.cut and own(info.base.node) is not None
 
 
 def _set_requires_grad(self: Any, value: bool) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.torch._node_names import parsed
 from tapegrad.torch._shapes import dimension
 from tapegrad.torch._views import putter, take
 
@@ -49,7 +48,7 @@ def narrow(x: Any, dim: int, start: Any, length: int) -> Any:
 
 
 def _pieces(x: Any, d: int, parts: list[Any], name: str) -> tuple[Any, ...]:
-    several = None if name == "Slice0" else parsed(name)[0]  # what PyTorch takes one by one may be written to
+    several = None if name == "Slice0" else name[:-1]  # what PyTorch takes one by one may be written to
     return tuple(take(x, _slicer(d, p), _put_slice(d, p), several=several, name=name) for p in parts)
 
 

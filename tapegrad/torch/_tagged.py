@@ -43,7 +43,7 @@ def _scatter(x: Any, dim: Any, index: Any, src: Any = None, **words: Any) -> str
 def _pad(x: Any, pad: Any, mode: str = "constant", *_: Any) -> str:
     rank = len(pad) // 2
     return {"constant": "ConstantPadNd0", "reflect": f"ReflectionPad{rank}D0", "replicate": f"ReplicationPad{rank}D0"}.get(
-        mode, "=CopySlices"
+        mode, "=torch::autograd::CopySlices"
     )
 
 

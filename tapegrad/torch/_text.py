@@ -151,5 +151,5 @@ def text(x: Any) -> str:
 
 
 def _name(x: Any) -> str:
-    found: str = x.grad_fn.name()
+    found: str = x.grad_fn.name().rsplit("::", 1)[-1]
     return found

@@ -9,10 +9,11 @@ import numpy as np
 
 from tapegrad.core.backward import Hooked
 from tapegrad.core.node import parents
+from tapegrad.core.tensor import Tensor as Core
 from tapegrad.registry.rules import Variant
 from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 from tapegrad.torch._node_names import name_of
-from tapegrad.torch._recorder import is_leaf_node
+from tapegrad.torch._recorder import is_leaf_node, own
 from tapegrad.torch._storage import KEPT_HERE_ALONE, LAST, REPLACED, SUPERSEDED, WRITTEN, owner
 
 #: By the id of the array: the number of the last write to its memory, those of writes to the tensor, that of the last one that
@@ -126,6 +127,17 @@ def _name(node: Any, value: Any) -> str | None:
     return next((n for n, v in zip(saved, fields, strict=False) if v is value), None)
 
 
+def _node_now(node: Any, op: Any, name: str) -> Any:
+    """The node that the tensor has now whose value was saved: that of the write."""
+    held = getattr(node, "held", None)
+    names = [a for a in op.op.arrays if a in op.saved]
+    tensors = held if type(held) is tuple else (held,)
+    if len(names) != len(tensors):
+        return None
+    x = tensors[names.index(name)]
+    return own(x.node) if isinstance(x, Core) else None
+
+
 def _maker(node: Any, value: Any) -> str | None:
     """The name of the node that made a saved value."""
     name = _name(node, value)
@@ -133,6 +145,9 @@ def _maker(node: Any, value: Any) -> str | None:
         return name_of(node)
     op: Any = node.op.op if type(node.op) is Hooked else node.op
     if name is not None and name in op.op.arrays:
+        now = _node_now(node, op, name)
+        if now is not None and not is_leaf_node(now):
+            return name_of(now)
         i = op.op.arrays.index(name)
         ps = parents(node)
         k = i if op.wide else (op.watched.index(i) if i in op.watched else None)

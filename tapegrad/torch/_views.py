@@ -180,6 +180,8 @@ def regenerate(x: Any) -> None:
             x.array = t.array
         if not info.untracked:
             x.node = t.node
+            if t.node is not None and t.node is not info.base.node:
+                tag(t.node, "AsStrided0").shown = (info.base.node,)
     x.like = None
     x._store.join(x)
 

@@ -12,6 +12,7 @@ from tapegrad.core.tensor import Tensor as Core
 from tapegrad.core.tensor import linked
 from tapegrad.torch._recorder import is_leaf_node, own
 from tapegrad.torch._tensor import STYLE, Tensor, auto_of, beside, wrap
+from tapegrad.torch.utils.hooks import RemovableHandle
 
 #: Called in the place of each pull, where somebody looks on.
 STEP: list[Any] = [None]
@@ -20,25 +21,16 @@ MIXED = [False]
 _number = itertools.count().__next__
 
 
-class Handle:
+class Handle(RemovableHandle):
     """What takes a hook away again."""
 
-    __slots__ = ("__weakref__", "_hooks", "id")
-
     def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
-        self.id = _number()
-        self._hooks = hooks
+        super().__init__(hooks)
         hooks[self.id] = hook
 
-    def remove(self) -> None:
-        """Take the hook away; nothing happens if it is gone."""
-        self._hooks.pop(self.id, None)
 
-    def __enter__(self) -> Handle:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.remove()
+Handle.__name__ = Handle.__qualname__ = "RemovableHandle"
+Handle.__module__ = RemovableHandle.__module__
 
 
 def call_hooks(hooks: dict[int, Any], g: Any) -> Any:

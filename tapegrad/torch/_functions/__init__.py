@@ -6,6 +6,7 @@ from typing import Any
 
 from tapegrad.torch._functions import (
     convert,
+    copying,
     create,
     files,
     index,
@@ -16,12 +17,13 @@ from tapegrad.torch._functions import (
     random,
     random_fill,
     reduce,
+    scatter,
     softmax,
 )
 from tapegrad.torch._functions._build import FUNCTIONS, METHODS
 from tapegrad.torch._tensor import Tensor
 
-TABLES = (pointwise, reduce, create, join, index, linear, overloads, softmax, convert, random, random_fill, files)
+TABLES = (pointwise, reduce, create, join, index, scatter, linear, overloads, softmax, convert, copying, random, random_fill, files)
 
 
 def install() -> dict[str, Any]:

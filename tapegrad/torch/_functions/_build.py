@@ -87,9 +87,10 @@ def _function(signature: str, body: str, names: Mapping[str, Any], space: dict[s
     for p, alias in by_alias:
         lines += [f"    if {alias} is not MISSING:", f"        {p} = {alias}"]
     if scalar:
-        own = parts[0] == "self"
+        of_tensor = parts[0] == "self"
         given = ", ".join(before)
-        lines += ["    if last is not MISSING:", f"        {scalar}, {given} = scalar_first({name!r}, {scalar!r}, {own}, {given}, last)"]
+        call = f"scalar_first({name!r}, {scalar!r}, {of_tensor}, {given}, last)"
+        lines += ["    if last is not MISSING:", f"        {scalar}, {given} = {call}"]
     for p in checked:
         lines += [f"    if {p} is MISSING:", f"        raise missing({name!r}, {p!r})"]
     text = re.sub(r"\bS\.(\w+)", r"S_\1", body)

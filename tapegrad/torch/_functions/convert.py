@@ -1,4 +1,4 @@
-"""Tensors as other dtypes, on other devices; their sizes; copying into them."""
+"""Tensors as other dtypes, on other devices; their sizes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from tapegrad.torch._devices import device as Device
 from tapegrad.torch._dtypes import DEFAULT, NAMES, numpy_of
 from tapegrad.torch._dtypes import dtype as DType
 from tapegrad.torch._functions._build import FUNCTIONS, METHODS, define, function, method
-from tapegrad.torch._inplace import in_place
 from tapegrad.torch._layout import VIEWS
 from tapegrad.torch._size import Size
 from tapegrad.torch._sparse import sparse_coo_tensor, to_sparse
@@ -208,155 +207,11 @@ def _layout() -> Any:
     return strided
 
 
-# -- copying into ----------------------------------------------------------------------------------------------
-def _copied(self: Any, src: Any) -> Any:
-    shape = self.array.shape
-    y = src if src.array.dtype == self.array.dtype else S.astype(src, self.array.dtype)
-    if y.array.shape != shape:
-        try:
-            y = S.broadcast_to(y, shape)
-        except (ValueError, RuntimeError):
-            from tapegrad.torch._errors import broadcast_text
-
-            raise RuntimeError(broadcast_text(shape, src.array.shape) or "output with shape "
-                               f"{list(shape)} doesn't match the broadcast shape {list(src.array.shape)}") from None  # fmt: skip
-    return S.positive(y) if y is src else y
-
-
-_copy = in_place(_copied, "copy_")
-
-
-@method
-def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
-    """Write another tensor's values into this one."""
-    if not isinstance(src, Tensor):
-        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {src.__class__.__name__}")
-    return _copy(self, src)
-
-
-@method
-def set_(self: Any, source: Any = None, *_: Any) -> Any:
-    """Let this tensor have another's memory."""
-    self.data = self.new_empty(0) if source is None else source
-    return self
-
-
-@method
-def resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
-    """Let this tensor have another shape; as many elements as fit stay, in the order of memory."""
-    from tapegrad.torch._functions.create import lengths
-
-    shape = lengths(sizes)
-    raw = np.asarray(self.read()[0])
-    if self.requires_grad:
-        raise RuntimeError("cannot resize variables that require grad")
-    if tuple(raw.shape) != shape:
-        n = math.prod(shape)
-        if n == raw.size:
-            made = raw.reshape(shape)
-        else:
-            made = np.zeros(n, raw.dtype)
-            made[: raw.size] = raw.reshape(-1)[:n]
-            made = made.reshape(shape)
-        self.data = wrap(made)
-    return self
-
-
-@method
-def resize_as_(self: Any, the_template: Any, memory_format: Any = None) -> Any:
-    """Let this tensor have another's shape."""
-    return resize_(self, *the_template.shape)
-
-
-@method
-def resize(self: Any, *sizes: Any) -> Any:
-    """The older name of `reshape` for shapes of as many elements."""
-    from tapegrad.torch._functions.create import lengths
-
-    return self.reshape(lengths(sizes))
-
-
-@method
-def apply_(self: Any, callable: Any) -> Any:
-    """Replace each element by what a Python function gives for it."""
-    raw = np.asarray(self.read()[0])
-    made = np.array([callable(v) for v in raw.reshape(-1).tolist()], raw.dtype).reshape(raw.shape)
-    return self.copy_(wrap(made))
-
-
-@method
-def map_(self: Any, tensor: Any, callable: Any) -> Any:
-    """Replace each element by what a Python function gives for it and another tensor's."""
-    pairs = zip(self.reshape(-1).tolist(), tensor.expand_as(self).reshape(-1).tolist(), strict=True)
-    made = np.array([callable(a, b) for a, b in pairs], self.array.dtype).reshape(self.array.shape)
-    return self.copy_(wrap(made))
-
-
-@method
-def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
-    """Write a value onto the diagonal."""
-    n = min(self.array.shape)
-    i = np.arange(n)
-    self[tuple([_index(i)] * dim(self))] = fill_value
-    return self
-
-
-def _index(i: Any) -> Any:
-    return wrap(i)
-
-
-@method
-def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
-    """Write values where indices say."""
-    return METHODS["_index_put"](self, indices, values, accumulate)
-
-
-@method
-def untyped_storage(self: Any) -> Any:
-    """What stands for the tensor's memory."""
-    return _Memory(self)
-
-
-METHODS["storage"] = METHODS["_typed_storage"] = METHODS["typed_storage"] = lambda self: _Memory(self)
-
-
-class _Memory:
-    """The memory of a tensor, as far as scripts ask about it."""
-
-    def __init__(self, x: Any) -> None:
-        self._x = x
-
-    def data_ptr(self) -> int:
-        from tapegrad.torch._layout import data_ptr, storage_offset
-
-        return data_ptr(self._x) - storage_offset(self._x) * self._x.array.dtype.itemsize
-
-    def __len__(self) -> int:
-        return numel(self._x)
-
-    size = __len__
-
-    def nbytes(self) -> int:
-        return numel(self._x) * int(self._x.array.dtype.itemsize)
-
-    def tolist(self) -> Any:
-        return self._x.reshape(-1).tolist()
-
-    def __getitem__(self, i: int) -> Any:
-        return self._x.reshape(-1)[i].item()
-
-
 # -- as functions ----------------------------------------------------------------------------------------------
 @function
 def is_tensor(obj: Any, /) -> bool:
     """Whether this is a tensor."""
     return isinstance(obj, Tensor)
-
-
-@function
-def is_storage(obj: Any, /) -> bool:
-    """Whether this stands for a tensor's memory."""
-    return isinstance(obj, _Memory)
 
 
 @function

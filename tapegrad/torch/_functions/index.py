@@ -7,30 +7,20 @@ from typing import Any
 import numpy as np
 
 from tapegrad.torch._functions._build import METHODS, define
+from tapegrad.torch._functions.scatter import check_bounds, check_dtype, raw_of
 from tapegrad.torch._shapes import dimension
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor, wrap
 
 
-def _raw(index: Any) -> Any:
-    return np.asarray(index.read()[0]) if isinstance(index, Tensor) else np.asarray(index)
-
-
-def _whole(name: str, index: Any) -> None:
-    if isinstance(index, Tensor) and index.array.dtype != np.int64 and not (
-        name.startswith("index") and index.array.dtype == np.int32
-    ):
-        raise RuntimeError(f"{name}(): Expected dtype int64 for index")
-
-
 def _gather(x: Any, dim: int, index: Any) -> Any:
-    _whole("gather", index)
+    check_dtype("gather", index)
     n = len(x.array.shape)
     d = dimension(dim, n)
     if len(index.array.shape) != n and n and index.array.shape:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
-    i = _raw(index)
-    _bounded("gather", i, x, d)
+    i = raw_of(index)
+    check_bounds("gather", i, x, d)
     if not n:
         return S.positive(x) if not i.ndim else S.broadcast_to(x, i.shape)
     shape = x.array.shape
@@ -45,124 +35,8 @@ def _gather(x: Any, dim: int, index: Any) -> Any:
     return S.take_along_axis(x, index, axis=d)
 
 
-def _bounded(name: str, i: Any, x: Any, d: int) -> None:
-    n = x.array.shape[d] if x.array.shape else 1
-    if i.size and (i.max() >= n or i.min() < 0):
-        bad = int(i.max() if i.max() >= n else i.min())
-        raise RuntimeError(f"index {bad} is out of bounds for dimension {d} with size {n}")
-
-
-def _places(i: Any, d: int) -> tuple[Any, ...]:
-    """The full index of the places that `index` names along an axis."""
-    index = [np.arange(n).reshape([-1 if k == j else 1 for k in range(i.ndim)]) for j, n in enumerate(i.shape)]
-    index[d] = i
-    return tuple(index)
-
-
-def _values(x: Any, src: Any, shape: tuple[int, ...]) -> Any:
-    """The values to be placed, cut to the index's shape."""
-    if not isinstance(src, Tensor):
-        return wrap(np.full(shape, src, x.array.dtype))
-    if src.array.dtype != x.array.dtype:
-        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
-    if src.array.shape == shape:
-        return src
-    if any(a > b for a, b in zip(shape, src.array.shape, strict=True)):
-        raise RuntimeError(
-            f"Expected index {list(shape)} to be no larger than src {list(src.array.shape)} apart from dimension"
-        )
-    return S.getitem(src, tuple(slice(0, n) for n in shape))
-
-
-def _scatter(x: Any, dim: int, index: Any, src: Any, value: Any = None, reduce: Any = None) -> Any:
-    _whole("scatter", index)
-    src = value if src is None else src
-    d, i = dimension(dim, len(x.array.shape)), _raw(index)
-    if not x.array.shape:
-        return S.reshape(_scatter(S.reshape(x, (1,)), 0, index.reshape(-1), _flat(src), None, reduce), ())
-    _bounded("scatter", i, x, d)
-    v = _values(x, src, i.shape)
-    where = _places(i, d)
-    if reduce is None:
-        return _put_last(x, v, where)
-    if reduce == "add":
-        return S.add(x, S.put_add(v, where, x.array.shape))
-    if reduce == "multiply":
-        return _scatter_reduce(x, d, index, v, "prod", True)
-    raise RuntimeError("reduce argument must be either add or multiply.")
-
-
-def _flat(v: Any) -> Any:
-    return v.reshape(-1) if isinstance(v, Tensor) else v
-
-
-def _put_last(x: Any, v: Any, where: Any) -> Any:
-    """Of several values for one place the last stays, and it alone has the derivative."""
-    flat = np.ravel_multi_index(np.broadcast_arrays(*where), x.array.shape).reshape(-1)
-    _, last = np.unique(flat[::-1], return_index=True)
-    if len(last) == len(flat):
-        return S.put(x, v, where)
-    keep = np.sort(len(flat) - 1 - last)
-    picked = S.take(S.reshape(v, (-1,)), keep, axis=0)
-    y = S.put(S.reshape(x, (-1,)), picked, flat[keep])
-    return S.reshape(y, x.array.shape)
-
-
-def _scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
-    return _scatter(x, dim, index, src, None, "add")
-
-
-def _scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> Any:
-    d, i = dimension(dim, len(x.array.shape)), _raw(index)
-    _bounded("scatter", i, x, d)
-    v = _values(x, src, i.shape)
-    where, shape = _places(i, d), x.array.shape
-    hit = np.zeros(shape, np.int64)
-    np.add.at(hit, where, 1)
-    first = x if include_self else S.where(hit > 0, _neutral(x, reduce), x)
-    if reduce == "sum":
-        return S.add(first, S.put_add(v, where, shape))
-    if reduce == "mean":
-        total = S.add(first, S.put_add(v, where, shape))
-        n = np.maximum(hit + (1 if include_self else 0), 1).astype(x.array.dtype)
-        y = S.divide(total, n)
-        return y if x.array.dtype.kind in "fVc" else S.astype(S.floor(y), x.array.dtype)
-    return _by_rank(first, v, where, shape, reduce, hit)
-
-
-def _neutral(x: Any, reduce: str) -> Any:
-    kind = x.array.dtype
-    if reduce in ("sum", "mean"):
-        return kind.type(0)
-    if reduce == "prod":
-        return kind.type(1)
-    if kind.kind == "f":
-        return kind.type(-np.inf if reduce == "amax" else np.inf)
-    info = np.iinfo(kind)
-    return kind.type(info.min if reduce == "amax" else info.max)
-
-
-def _by_rank(first: Any, v: Any, where: Any, shape: Any, reduce: str, hit: Any) -> Any:
-    """Products and extremes: the values of one place as a column, reduced by an op that has a derivative."""
-    if reduce not in ("prod", "amax", "amin"):
-        raise RuntimeError(
-            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}."
-        )
-    flat = np.ravel_multi_index(np.broadcast_arrays(*where), shape).reshape(-1)
-    order = np.argsort(flat, kind="stable")
-    ordered = flat[order]
-    rank = np.arange(len(flat)) - np.searchsorted(ordered, ordered)
-    depth = int(hit.max()) if hit.size else 0
-    size = int(np.prod(shape))
-    columns = wrap(np.full((size, depth), _neutral(first, reduce)))
-    columns = S.put(columns, S.take(S.reshape(v, (-1,)), order, axis=0), (ordered, rank))
-    full = S.concat([S.reshape(first, (size, 1)), columns], axis=1)
-    op = {"prod": S.prod, "amax": S.max, "amin": S.min}[reduce]
-    return S.reshape(op(full, axis=1), shape)
-
-
 def _index_select(x: Any, dim: int, index: Any) -> Any:
-    i = _raw(index)
+    i = raw_of(index)
     if i.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     if i.dtype not in (np.int64, np.int32):
@@ -180,8 +54,8 @@ def _along(d: int, i: Any) -> tuple[Any, ...]:
 
 
 def _index_add(x: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
-    _whole("index_add", index)
-    d, i = dimension(dim, len(x.array.shape)), _raw(index)
+    check_dtype("index_add", index)
+    d, i = dimension(dim, len(x.array.shape)), raw_of(index)
     _index_bounded(i, x, d, "index_add")
     v = source if alpha == 1 else S.multiply(source, alpha)
     return S.add(x, S.put_add(v, _along(d, i), x.array.shape))
@@ -193,8 +67,8 @@ def _index_bounded(i: Any, x: Any, d: int, name: str) -> None:
 
 
 def _index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
-    _whole("index_copy", index)
-    d, i = dimension(dim, len(x.array.shape)), _raw(index)
+    check_dtype("index_copy", index)
+    d, i = dimension(dim, len(x.array.shape)), raw_of(index)
     _index_bounded(i, x, d, "index_copy")
     if source.array.dtype != x.array.dtype:
         raise RuntimeError("index_copy_(): self and source expected to have the same dtype")
@@ -202,13 +76,13 @@ def _index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
 
 
 def _index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:
-    d, i = dimension(dim, len(x.array.shape)), _raw(index)
+    d, i = dimension(dim, len(x.array.shape)), raw_of(index)
     _index_bounded(i, x, d, "index_fill")
     return S.put(x, S.astype(value, x.array.dtype) if isinstance(value, Tensor) else x.array.dtype.type(value), _along(d, i))
 
 
 def _index_put(x: Any, indices: Any, values: Any, accumulate: bool) -> Any:
-    where = tuple(slice(None) if i is None else _raw(i) for i in indices)
+    where = tuple(slice(None) if i is None else raw_of(i) for i in indices)
     v = S.astype(values, x.array.dtype) if values.array.dtype != x.array.dtype else values
     if not accumulate:
         return S.put(x, v, where)
@@ -243,17 +117,17 @@ def _masked_select(x: Any, mask: Any) -> Any:
     m = _mask(mask, "masked_select")
     shape = np.broadcast_shapes(x.array.shape, m.array.shape)
     wide = x if x.array.shape == shape else S.broadcast_to(x, shape)
-    return S.getitem(wide, np.broadcast_to(_raw(m), shape))
+    return S.getitem(wide, np.broadcast_to(raw_of(m), shape))
 
 
 def _masked_scatter(x: Any, mask: Any, source: Any) -> Any:
-    m = np.broadcast_to(_raw(_mask(mask, "masked_scatter")), x.array.shape)
+    m = np.broadcast_to(raw_of(_mask(mask, "masked_scatter")), x.array.shape)
     n = int(m.sum())
     return S.put(x, S.getitem(S.reshape(source, (-1,)), slice(0, n)), m)
 
 
 def _take(x: Any, index: Any) -> Any:
-    i = _raw(index)
+    i = raw_of(index)
     size = int(np.prod(x.array.shape))
     if i.size and (i.max() >= size or i.min() < -size):
         raise IndexError(f"out of range: tried to access index {int(i.max())} on a tensor of {size} elements.")
@@ -261,7 +135,7 @@ def _take(x: Any, index: Any) -> Any:
 
 
 def _put(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
-    i, flat = _raw(index).reshape(-1), S.reshape(x, (-1,))
+    i, flat = raw_of(index).reshape(-1), S.reshape(x, (-1,))
     v = S.reshape(source, (-1,))
     y = S.add(flat, S.put_add(v, (i,), flat.array.shape)) if accumulate else S.put(flat, v, (i,))
     return S.reshape(y, x.array.shape)
@@ -269,7 +143,7 @@ def _put(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
 
 def _take_along_dim(x: Any, indices: Any, dim: Any) -> Any:
     if dim is None:
-        return S.take(S.reshape(x, (-1,)), _raw(indices).reshape(-1), axis=0)
+        return S.take(S.reshape(x, (-1,)), raw_of(indices).reshape(-1), axis=0)
     return S.take_along_axis(x, indices, axis=dim)
 
 
@@ -286,14 +160,14 @@ def _where(condition: Any, x: Any, other: Any) -> Any:
 
 
 def _nonzero(x: Any, as_tuple: bool) -> Any:
-    raw = _raw(x)
+    raw = raw_of(x)
     if as_tuple:
         return tuple(map(wrap, np.nonzero(np.atleast_1d(raw))))
     return wrap(np.argwhere(raw))
 
 
 def _searchsorted(sorted_sequence: Any, input: Any, out_int32: bool, right: bool, side: Any) -> Any:
-    a, v = _raw(sorted_sequence), _raw(input)
+    a, v = raw_of(sorted_sequence), raw_of(input)
     side = side or ("right" if right else "left")
     kind = np.int32 if out_int32 else np.int64
     if a.ndim == 1:
@@ -303,7 +177,7 @@ def _searchsorted(sorted_sequence: Any, input: Any, out_int32: bool, right: bool
 
 
 def _unique(x: Any, sorted: bool, return_inverse: bool, return_counts: bool, dim: Any) -> Any:
-    values, inverse, counts = np.unique(_raw(x), return_inverse=True, return_counts=True, axis=dim)
+    values, inverse, counts = np.unique(raw_of(x), return_inverse=True, return_counts=True, axis=dim)
     inverse = inverse.reshape(x.array.shape if dim is None else -1)
     found = [values, *([inverse] if return_inverse else []), *([counts] if return_counts else [])]
     made = tuple(map(wrap, found))
@@ -311,7 +185,7 @@ def _unique(x: Any, sorted: bool, return_inverse: bool, return_counts: bool, dim
 
 
 def _unique_consecutive(x: Any, return_inverse: bool, return_counts: bool, dim: Any) -> Any:
-    raw = _raw(x)
+    raw = raw_of(x)
     rows = raw.reshape(-1) if dim is None else np.moveaxis(raw, dim, 0).reshape(raw.shape[dim], -1)
     changed = rows[1:] != rows[:-1]
     new = np.concatenate([[True], changed if changed.ndim == 1 else changed.any(axis=1)]) if len(rows) else np.zeros(0, bool)
@@ -327,17 +201,17 @@ def _unique_consecutive(x: Any, return_inverse: bool, return_counts: bool, dim: 
 def _bincount(x: Any, weights: Any, minlength: int) -> Any:
     if x.array.dtype.kind not in "iu":
         raise RuntimeError('"bincount_cpu" not implemented for \'Float\'')
-    w = None if weights is None else _raw(weights)
-    found = np.bincount(_raw(x), w, minlength)
+    w = None if weights is None else raw_of(weights)
+    found = np.bincount(raw_of(x), w, minlength)
     return wrap(found if w is None or w.dtype != np.float32 else found.astype(np.float32))
 
 
 def _isin(elements: Any, test_elements: Any, assume_unique: bool, invert: bool) -> Any:
-    return wrap(np.isin(_raw(elements), _raw(test_elements), assume_unique, invert))
+    return wrap(np.isin(raw_of(elements), raw_of(test_elements), assume_unique, invert))
 
 
 def _histc(x: Any, bins: int, low: float, high: float) -> Any:
-    raw = _raw(x)
+    raw = raw_of(x)
     if low == high == 0:
         low, high = (raw.min(), raw.max()) if raw.size else (0, 1)
     if low == high:
@@ -348,9 +222,9 @@ def _histc(x: Any, bins: int, low: float, high: float) -> Any:
 def _histogram(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> Any:
     from tapegrad.torch import _named
 
-    raw = _raw(x)
-    edges = _raw(bins) if isinstance(bins, Tensor) else bins
-    w = None if weight is None else _raw(weight).reshape(-1)
+    raw = raw_of(x)
+    edges = raw_of(bins) if isinstance(bins, Tensor) else bins
+    w = None if weight is None else raw_of(weight).reshape(-1)
     counts, edges = np.histogram(raw.reshape(-1), edges, range, weights=w, density=density)
     return _named.histogram(wrap(counts.astype(raw.dtype)), wrap(edges.astype(raw.dtype)))
 
@@ -358,10 +232,6 @@ def _histogram(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> Any
 _NAMES = {k: v for k, v in list(globals().items()) if callable(v)}
 define(
     {
-        "scatter(input, dim, index, src=None, *, value=None, reduce=None)": "_scatter(input, dim, index, src, value, reduce)",
-        "scatter_add(input, dim, index, src)": "_scatter_add(input, dim, index, src)",
-        "scatter_reduce(input, dim, index, src, reduce, *, include_self=True)":
-            "_scatter_reduce(input, dim, index, src, reduce, include_self)",
         "index_add(input, dim, index, source, *, alpha=1)": "_index_add(input, dim, index, source, alpha)",
         "index_copy(input, dim, index, source)": "_index_copy(input, dim, index, source)",
         "index_fill(input, dim, index, value)": "_index_fill(input, dim, index, value)",

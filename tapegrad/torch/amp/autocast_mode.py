@@ -117,11 +117,14 @@ class autocast:
     """A context, or a decorator, inside which products are computed in `dtype`."""
 
     def __init__(
-        self, device_type: str = "cuda", dtype: Any = None, enabled: bool = True, cache_enabled: bool | None = None
+        self, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: bool | None = None
     ) -> None:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         if device_type not in _DEVICES:
+            from tapegrad.torch._devices import device
+
+            device(device_type)  # refuses what is no device at all
             raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
         if device_type == "cuda" and enabled and not gpus():
             warnings.warn("User provided device_type of 'cuda', but CUDA is not available. Disabling", UserWarning, stacklevel=2)

@@ -35,6 +35,7 @@ class GradScaler:
         self._device = device
         self._enabled = enabled
         self._scale = self._init_scale = float(init_scale)
+        self._scaled = False  # nothing yet
         self._growth_factor, self._backoff_factor = growth_factor, backoff_factor
         self._growth_interval = growth_interval
         self._growth_tracker = self._init_growth_tracker = 0
@@ -46,6 +47,7 @@ class GradScaler:
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
+            self._scaled = True
             return outputs * self._scale
         if isinstance(outputs, list | tuple):
             return type(outputs)(self.scale(y) for y in outputs)
@@ -97,6 +99,11 @@ class GradScaler:
         if new_scale is not None:
             self._scale = float(new_scale)
         else:
+            if not self._scaled:
+                raise AssertionError(
+                    "Attempted update but _scale is None.  This may indicate your script did not use scaler.scale(loss or outputs) "
+                    "earlier in the iteration."
+                )
             if not self._found:
                 raise AssertionError("No inf checks were recorded prior to update.")
             if any(self._found.values()):

@@ -56,7 +56,7 @@ def _fitted(cls: Any, i: int, c: Any, spec: Any, given: Any) -> Any:
     if c is None:
         return None
     if not isinstance(c, Core):
-        raise TypeError(f"expected Variable or None (got {type(c).__name__})")
+        raise RuntimeError(f"expected Variable or None (got {type(c).__name__})")
     if spec is None:
         return None
     if type(c.array) is not type(given) and given is not None:

@@ -36,6 +36,11 @@ def _remember(node: Node) -> None:
     _STACKS[node] = "".join(traceback.format_list(frames))
 
 
+def stack_of(node: Node) -> list[str]:
+    """The lines of where a node was made, if the mode was on."""
+    return _STACKS.get(node, "").splitlines(keepends=True)
+
+
 def _step(node: Node, g: Any, pull: Any) -> None:
     ps = [p for p in dict.fromkeys(parents(node)) if p is not None and p.mark is node.mark]
     held = [p.grad for p in ps]

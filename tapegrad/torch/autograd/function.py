@@ -180,7 +180,7 @@ def _refuse_leaves(dirty: set[int], given: dict[int, Any]) -> None:
         for key in dirty & given.keys():
             node = own(given[key].node)
             if node is not None and is_leaf_node(node):
-                raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+                raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
 
 
 def _counted(y: Any) -> bool:

@@ -51,7 +51,7 @@ def _strictly(strict: bool, outputs: tuple[Any, ...], what: str) -> None:
             if own(y.node) is None:
                 raise RuntimeError(
                     f"Output {i} of the user-provided function does not require gradients. The outputs must be computed in a "
-                    f"differentiable manner from the input when running in strict mode. ({what})"
+                    f"differentiable manner from the input when running in strict mode."
                 )
 
 

@@ -5,20 +5,13 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tapegrad.torch import _packing, _watching
-from tapegrad.torch._graph import Node, accumulate_of, grad_fn, output_nr
+from tapegrad.torch._graph import GradientEdge, Node, accumulate_of, grad_fn, output_nr
 from tapegrad.torch._missing import refusing
 from tapegrad.torch._recorder import is_leaf_node, own
 from tapegrad.torch._watching import Handle
-
-
-class GradientEdge(NamedTuple):
-    """A node and the number of one of its outputs."""
-
-    node: Any
-    output_nr: int
 
 
 def get_gradient_edge(tensor: Any) -> GradientEdge:

@@ -40,10 +40,10 @@ def _scalar(name: str, func: Any, has_aux: bool) -> Any:
             )
         y = given[0] if has_aux else given
         if not isinstance(y, Core):
-            raise RuntimeError(f"{name}(f)(*args): Expected f(*args) to return a scalar tensor, got a {type(y).__name__}")
+            raise RuntimeError(f"{name}(f)(*args): Expected f(*args) to return a scalar Tensor, got a {type(y).__name__}")
         if len(y.array.shape):
             raise RuntimeError(
-                f"{name}(f)(*args): Expected f(*args) to return a scalar tensor, got tensor with {len(y.array.shape)} dims. Maybe you "
+                f"{name}(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {len(y.array.shape)} dims. Maybe you "
                 "wanted to use the vjp or jacrev APIs instead?"
             )
         return given

@@ -1,0 +1,154 @@
+"""Placing values where an index says, one for each: `scatter` and what is like it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.torch._functions._build import define
+from tapegrad.torch._shapes import dimension
+from tapegrad.torch._tensor import STYLE as S
+from tapegrad.torch._tensor import Tensor, wrap
+
+
+def raw_of(index: Any) -> Any:
+    """An index as an array."""
+    return np.asarray(index.read()[0]) if isinstance(index, Tensor) else np.asarray(index)
+
+
+def check_dtype(name: str, index: Any) -> None:
+    """Refuse an index of other integers than PyTorch takes."""
+    if isinstance(index, Tensor) and index.array.dtype != np.int64 and not (
+        name.startswith("index") and index.array.dtype == np.int32
+    ):
+        raise RuntimeError(f"{name}(): Expected dtype int64 for index")
+
+
+def check_bounds(name: str, i: Any, x: Any, d: int) -> None:
+    """Refuse an index that names places which an axis has not."""
+    n = x.array.shape[d] if x.array.shape else 1
+    if i.size and (i.max() >= n or i.min() < 0):
+        bad = int(i.max() if i.max() >= n else i.min())
+        raise RuntimeError(f"index {bad} is out of bounds for dimension {d} with size {n}")
+
+
+def places(i: Any, d: int) -> tuple[Any, ...]:
+    """The full index of the places that `index` names along an axis."""
+    index = [np.arange(n).reshape([-1 if k == j else 1 for k in range(i.ndim)]) for j, n in enumerate(i.shape)]
+    index[d] = i
+    return tuple(index)
+
+
+def _values(x: Any, src: Any, shape: tuple[int, ...]) -> Any:
+    """The values to be placed, cut to the index's shape."""
+    if not isinstance(src, Tensor):
+        return wrap(np.full(shape, src, x.array.dtype))
+    if src.array.dtype != x.array.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    if src.array.shape == shape:
+        return src
+    if any(a > b for a, b in zip(shape, src.array.shape, strict=True)):
+        raise RuntimeError(
+            f"Expected index {list(shape)} to be no larger than src {list(src.array.shape)} apart from dimension"
+        )
+    return S.getitem(src, tuple(slice(0, n) for n in shape))
+
+
+def _scatter(x: Any, dim: int, index: Any, src: Any, value: Any = None, reduce: Any = None) -> Any:
+    check_dtype("scatter", index)
+    src = value if src is None else src
+    d, i = dimension(dim, len(x.array.shape)), raw_of(index)
+    if not x.array.shape:
+        return S.reshape(_scatter(S.reshape(x, (1,)), 0, index.reshape(-1), flat(src), None, reduce), ())
+    check_bounds("scatter", i, x, d)
+    v = _values(x, src, i.shape)
+    where = places(i, d)
+    if reduce is None:
+        return put_last(x, v, where)
+    if reduce == "add":
+        return S.add(x, S.put_add(v, where, x.array.shape))
+    if reduce == "multiply":
+        return _scatter_reduce(x, d, index, v, "prod", True)
+    raise RuntimeError("reduce argument must be either add or multiply.")
+
+
+def flat(v: Any) -> Any:
+    return v.reshape(-1) if isinstance(v, Tensor) else v
+
+
+def put_last(x: Any, v: Any, where: Any) -> Any:
+    """Of several values for one place the last stays, and it alone has the derivative."""
+    flat = np.ravel_multi_index(np.broadcast_arrays(*where), x.array.shape).reshape(-1)
+    _, last = np.unique(flat[::-1], return_index=True)
+    if len(last) == len(flat):
+        return S.put(x, v, where)
+    keep = np.sort(len(flat) - 1 - last)
+    picked = S.take(S.reshape(v, (-1,)), keep, axis=0)
+    y = S.put(S.reshape(x, (-1,)), picked, flat[keep])
+    return S.reshape(y, x.array.shape)
+
+
+def _scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
+    return _scatter(x, dim, index, src, None, "add")
+
+
+def _scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> Any:
+    d, i = dimension(dim, len(x.array.shape)), raw_of(index)
+    check_bounds("scatter", i, x, d)
+    v = _values(x, src, i.shape)
+    where, shape = places(i, d), x.array.shape
+    hit = np.zeros(shape, np.int64)
+    np.add.at(hit, where, 1)
+    first = x if include_self else S.where(hit > 0, _neutral(x, reduce), x)
+    if reduce == "sum":
+        return S.add(first, S.put_add(v, where, shape))
+    if reduce == "mean":
+        total = S.add(first, S.put_add(v, where, shape))
+        n = np.maximum(hit + (1 if include_self else 0), 1).astype(x.array.dtype)
+        y = S.divide(total, n)
+        return y if x.array.dtype.kind in "fVc" else S.astype(S.floor(y), x.array.dtype)
+    return _by_rank(first, v, where, shape, reduce, hit)
+
+
+def _neutral(x: Any, reduce: str) -> Any:
+    kind = x.array.dtype
+    if reduce in ("sum", "mean"):
+        return kind.type(0)
+    if reduce == "prod":
+        return kind.type(1)
+    if kind.kind == "f":
+        return kind.type(-np.inf if reduce == "amax" else np.inf)
+    info = np.iinfo(kind)
+    return kind.type(info.min if reduce == "amax" else info.max)
+
+
+def _by_rank(first: Any, v: Any, where: Any, shape: Any, reduce: str, hit: Any) -> Any:
+    """Products and extremes: the values of one place as a column, reduced by an op that has a derivative."""
+    if reduce not in ("prod", "amax", "amin"):
+        raise RuntimeError(
+            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}."
+        )
+    flat = np.ravel_multi_index(np.broadcast_arrays(*where), shape).reshape(-1)
+    order = np.argsort(flat, kind="stable")
+    ordered = flat[order]
+    rank = np.arange(len(flat)) - np.searchsorted(ordered, ordered)
+    depth = int(hit.max()) if hit.size else 0
+    size = int(np.prod(shape))
+    columns = wrap(np.full((size, depth), _neutral(first, reduce)))
+    columns = S.put(columns, S.take(S.reshape(v, (-1,)), order, axis=0), (ordered, rank))
+    full = S.concat([S.reshape(first, (size, 1)), columns], axis=1)
+    op = {"prod": S.prod, "amax": S.max, "amin": S.min}[reduce]
+    return S.reshape(op(full, axis=1), shape)
+
+
+define(
+    {
+        "scatter(input, dim, index, src=None, *, value=None, reduce=None)": "_scatter(input, dim, index, src, value, reduce)",
+        "scatter_add(input, dim, index, src)": "_scatter_add(input, dim, index, src)",
+        "scatter_reduce(input, dim, index, src, reduce, *, include_self=True)":
+            "_scatter_reduce(input, dim, index, src, reduce, include_self)",
+    },
+    {k: v for k, v in list(globals().items()) if callable(v)},
+    inplace=True,
+)  # fmt: skip
