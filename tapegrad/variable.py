@@ -104,6 +104,10 @@ class Variable(Tensor):
         return found
 
     def _checked(self, what: str, value: Any, *, copy: bool | None = None) -> Any:
+        if type(value) is Tensor and not STAND_INS and type(raw := value.array) is np.ndarray:
+            here = self.array
+            if type(here) is np.ndarray and raw.dtype is here.dtype and raw.shape == here.shape:
+                return raw  # as in each step of an optimiser
         if value is None:
             raise ArgumentError(
                 f"{self._label()}.{what}(value): expected an array or a number, got None; a gradient is None where the target "
