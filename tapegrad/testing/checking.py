@@ -31,6 +31,7 @@ def check(f: Function, /, *examples: Any, **words: Any) -> Result:
     * `nondeterministic`: how far two calls may differ; `prove`: also count which planted mistakes are caught.
     * `inputs`: a dict of words for parameters whose names are among these.
 
+    >>> import numpy as np
     >>> check(np.sin, vjp=lambda g, x: g * np.cos(x)).ok
     True
     >>> check(np.cos, vjp=lambda g, x: g * np.sin(x))  # doctest: +ELLIPSIS
@@ -44,9 +45,28 @@ def check(f: Function, /, *examples: Any, **words: Any) -> Result:
 
 
 def examine(
+    f: Function, /, *examples: Any, prove: bool = False, progress: Callable[[float], None] | None = None, **words: Any
+) -> Result:
+    """The same as `check`, but a failure is a `Result` too, and nothing is raised for it.
+
+    >>> import numpy as np
+    >>> examine(np.cos, vjp=lambda g, x: g * np.sin(x)).ok
+    False
+    """
+    session = session_of(f, examples, progress=progress, **words)
+    with session.system.at_work():
+        result = session.run()
+        if prove and result.ok:
+            from tapegrad.testing.prove import prove as proof
+
+            result.mutants = proof(session)
+    return result
+
+
+def session_of(
     f: Function,
-    /,
-    *examples: Any,
+    examples: Sequence[Any],
+    *,
     vjp: Function | None = None,
     jvp: Function | None = None,
     second: Function | None = None,
@@ -59,30 +79,18 @@ def examine(
     kinks: str | None = None,
     dtypes: str | None = None,
     nondeterministic: float = 0.0,
-    prove: bool = False,
     inputs: Any = None,
     progress: Callable[[float], None] | None = None,
     **words: Any,
-) -> Result:
-    """The same as `check`, but a failure is a `Result` too, and nothing is raised for it.
-
-    >>> examine(np.cos, vjp=lambda g, x: g * np.sin(x)).ok
-    False
-    """
+) -> Session:
+    """A check before its first input; takes what `check` takes."""
     # Layers of Keras have a parameter of that name: what is no dict of words is the word for it.
     named = inputs if isinstance(inputs, dict) else {} if inputs is None else {"inputs": inputs}
-    session = Session(
+    return Session(
         f, examples, {**words, **named}, vjp=vjp, jvp=jvp, second=second, framework=framework,
         profile=profile_named(profile), seed=seed, only=_names("only", only), skip=_names("skip", skip) or frozenset(),
         cotangent=cotangent, kinks=kinks, dtypes=dtypes, nondeterministic=nondeterministic, progress=progress,
     )  # fmt: skip
-    with session.system.at_work():
-        result = session.run()
-        if prove and result.ok:
-            from tapegrad.testing.prove import prove as proof
-
-            result.mutants = proof(session)
-    return result
 
 
 def _names(option: str, given: str | Sequence[str] | None) -> frozenset[str] | None:

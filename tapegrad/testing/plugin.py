@@ -94,7 +94,9 @@ def checker(request: pytest.FixtureRequest) -> Callable[..., Result]:
 
     def run(f: Any, /, *examples: Any, **words: Any) -> Result:
         from tapegrad.testing import checking
+        from tapegrad.testing.replay import replayed
         from tapegrad.testing.report import GradientCheckError
+        from tapegrad.testing.session import name_of
         from tapegrad.testing.systems.choose import framework_for
 
         wanted = options["frameworks"]
@@ -103,8 +105,13 @@ def checker(request: pytest.FixtureRequest) -> Callable[..., Result]:
             if found not in wanted.split(","):
                 pytest.skip(f"a function of {found}: --gradcheck-frameworks {wanted}")
         given = {k: options[k] for k in ("profile", "seed", "only", "skip", "prove") if options[k] is not None}
+        given = {**given, **words}
         given.setdefault("seed", _seed(request, given.get("profile")))
-        result = checking.examine(f, *examples, **{**given, **words})
+
+        def once(**chosen: Any) -> Result:
+            return checking.examine(f, *examples, **{**given, **chosen})
+
+        result = once() if given["seed"] is not None else replayed(f"{request.node.nodeid} {name_of(f)}", once)
         _record(request, result)
         if not result.ok:
             raise GradientCheckError(result)
@@ -139,7 +146,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
         metafunc.parametrize("gradcheck_property", [*PROPERTIES, *OTHERS])
     else:
-        metafunc.parametrize("gradcheck_property", [None], ids=[""])
+        metafunc.parametrize("gradcheck_property", [None], ids=[getattr(pytest, "HIDDEN_PARAM", "")])
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 
 import pytest
+from hypothesis import settings
+from hypothesis.database import InMemoryExampleDatabase
+
+import tapegrad as tg
+from tapegrad.testing import examine
 
 Run = Callable[..., pytest.RunResult]
 pytest_plugins = ["pytester"]
@@ -34,6 +40,13 @@ MODULE = """
     def factor():
         return 2.0
 """
+
+
+@pytest.fixture(scope="module", autouse=True)
+def what_checks_import_is_there() -> None:
+    """Pytester forgets what was imported inside; extensions of NumPy that are then loaded twice abort the process."""
+    examine(lambda x: tg.softmax(x, axis=-1), x=("b", "n"), seed=1)
+    examine(tg.tanh, seed=1, only="precision", prove=True)
 
 
 @pytest.fixture
@@ -114,7 +127,62 @@ def test_the_same_seed_under_ci_in_any_order(run: Run, pytester: pytest.Pytester
 
 
 @pytest.mark.slow
-def test_under_xdist(run: Run) -> None:
-    result = run("-n", "2")
-    result.assert_outcomes(passed=3, failed=1)
-    result.stdout.fnmatch_lines(["*4 functions, * checks, 0 unresolved*"])
+def test_under_xdist_the_summary_has_all_and_seeds_are_those_of_one_process(
+    run: Run, pytester: pytest.Pytester
+) -> None:
+    found = []
+    for workers in ("2", "0"):
+        result = run("-n", workers, "--gradcheck-profile", "ci", "--gradcheck-stats", "--junitxml", f"{workers}.xml")
+        result.assert_outcomes(passed=3, failed=1)
+        result.stdout.fnmatch_lines(
+            [
+                "cos: the gradient is not the derivative",
+                "*4 functions, * checks, * unresolved*",
+                "  *::test_right  ok: *",
+            ]
+        )
+        text = (pytester.path / f"{workers}.xml").read_text()
+        found.append(sorted(re.findall(r'name="gradcheck_(?:seed|checks)" value="(\d+)"', text)))
+    assert len(found[0]) == 8
+    assert found[0] == found[1]
+
+
+@pytest.fixture
+def a_database() -> Iterator[None]:
+    """Hypothesis keeps examples, as it does outside of its profiles for machines."""
+    before = settings.get_current_profile_name()
+    settings.register_profile("keeping", database=InMemoryExampleDatabase())
+    settings.load_profile("keeping")
+    yield
+    settings.load_profile(before)
+
+
+@pytest.mark.usefixtures("a_database")
+def test_a_seed_that_failed_is_tried_first_until_it_passes(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    pytester.makepyfile("""
+        import os
+        import numpy as np
+
+        def test_above_a_limit(gradcheck):
+            wrong = lambda g, x: g * np.cos(x) * (1 + 0.5 * (x > float(os.environ["LIMIT"])))
+            gradcheck(np.sin, vjp=wrong, x=("n",), profile="fast")
+    """)
+    plugin = [] if _installed() else ["-p", "tapegrad.testing.plugin"]
+
+    def run(limit: str) -> pytest.RunResult:
+        monkeypatch.setenv("LIMIT", limit)
+        return pytester.runpytest(*plugin, "-p", "no:cacheprovider", "--junitxml", "out.xml")
+
+    def seed() -> list[str]:
+        return re.findall(r'"gradcheck_seed" value="(\d+)"', (pytester.path / "out.xml").read_text())
+
+    run("0.5").assert_outcomes(failed=1)
+    first = seed()
+    run("0.5").stdout.fnmatch_lines(["*kept*this seed failed before, and is tried first until it passes*"])
+    assert seed() == first
+    run("1e9").assert_outcomes(passed=1)
+    run("0.5").stdout.no_fnmatch_line("*this seed failed before*")
+    assert seed() != first
