@@ -60,6 +60,7 @@ def load() -> Any:
 
         optimizers.install()
         _set_dtypes()
+        _set_shapes()
         _leave_tensorflow_alone()
     except BaseException:
         for name in [m for m in sys.modules if m == "keras" or m.startswith("keras.")]:  # so that it can be tried again
@@ -90,6 +91,14 @@ def _set_dtypes() -> None:
     dtypes.PYTHON_DTYPES_MAP.update({dtype: name for name, dtype in DTYPES.items()})  # found sooner than NumPy names them
     dtypes.BIT64_TO_BIT32_DTYPE.update(int64="int64", float64="float64")
     dtypes.PYTHON_DTYPES_MAP.update({int: "int64", "int": "int64"})
+
+
+def _set_shapes() -> None:
+    """Let Keras read shapes of which a length is open, in each place that has its function for it by name."""
+    from tapegrad.keras.backend.core import standardize_shape
+
+    for name in ("backend", "backend.common", "backend.common.variables", "models.sequential"):
+        vars(importlib.import_module(f"keras.src.{name}"))["standardize_shape"] = standardize_shape
 
 
 def _leave_tensorflow_alone() -> None:

@@ -58,6 +58,11 @@ def order(count: int) -> Any:
     return _order[0](count)
 
 
+def has_slices() -> bool:
+    """Whether the gradient of rows that are picked is shown as these rows: in a facade's look, as TensorFlow does."""
+    return _adopt[0] is not None
+
+
 def start(seed: int) -> None:
     """Start the facade's random numbers anew, if there is one."""
     _seed[0](seed)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 from keras.src import tree
-from keras.src.backend.common import KerasVariable, standardize_dtype
+from keras.src.backend.common import KerasVariable, standardize_dtype, variables
 from keras.src.backend.common.dtypes import result_type
 from keras.src.backend.common.keras_tensor import KerasTensor
 from keras.src.backend.common.stateless_scope import StatelessScope, in_stateless_scope
@@ -15,6 +15,7 @@ from keras.src.backend.common.symbolic_scope import SymbolicScope
 import tapegrad as tg
 from tapegrad.compiled.tracing import has_values, outside_of_traces, settled
 from tapegrad.core.tensor import Tensor, linked, tensor
+from tapegrad.errors import OpenLengthError
 from tapegrad.keras import look
 from tapegrad.ops.convert import asarray
 from tapegrad.ops.exchange import is_recorded
@@ -170,6 +171,29 @@ def random_seed_dtype() -> str:
 def is_tensor(x: Any) -> bool:
     """Whether it is a tensor of tapegrad's, a variable included."""
     return isinstance(x, Tensor)
+
+
+_standard = variables.standardize_shape
+
+
+def standardize_shape(shape: Any) -> tuple[int | None, ...]:
+    """A shape as Keras writes it: None where only the running graph of a compiled function knows the length."""
+    if type(shape) is tuple and all(type(n) is int and n >= 0 for n in shape):
+        return shape
+    if isinstance(shape, tuple | list):
+        shape = tuple(None if _is_open(n) else n for n in shape)
+    found: tuple[int | None, ...] = _standard(shape)
+    return found
+
+
+def _is_open(n: Any) -> bool:
+    try:
+        hasattr(n, "__index__") and n.__index__()
+    except OpenLengthError:
+        return True
+    except TypeError:  # no length at all, of which Keras says so
+        return False
+    return False
 
 
 def shape(x: Any) -> tuple[int, ...]:

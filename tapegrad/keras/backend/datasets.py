@@ -28,7 +28,11 @@ class DatasetAdapter(data_adapter.DataAdapter):  # type: ignore[misc]  # Keras h
 
     def get_numpy_iterator(self) -> Iterator[Any]:
         """The batches of one epoch; their tensors stay tensors."""
-        for batch in self._dataset:
+        start = getattr(self._dataset, "started", None) if self._count is not None else None
+        return self._batches(iter(self._dataset) if start is None else start())
+
+    def _batches(self, rows: Iterator[Any]) -> Iterator[Any]:
+        for batch in rows:
             if self._class_weight is None:
                 yield batch if isinstance(batch, tuple) else (batch,)
                 continue

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 from keras.src.backend import config, standardize_dtype
-from keras.src.backend.common import dtypes
+from keras.src.backend.common import KerasVariable, dtypes
 
+from tapegrad.compiled.tracing import has_values
 from tapegrad.core.tensor import Tensor
+from tapegrad.keras import look
 from tapegrad.keras.backend.arrays import array
 from tapegrad.keras.backend.core import convert_to_numpy, convert_to_tensor
 from tapegrad.keras.backend.values import by_values
@@ -308,12 +310,20 @@ zeros, ones, empty = _made("zeros", 0), _made("ones", 1), _made("empty", 0)
 
 def take(x: Any, indices: Any, axis: Any = None) -> Any:
     """Slices by their number; negative numbers count from the end."""
+    rows = axis == 0 and look.has_slices() and isinstance(x, KerasVariable)
     x, indices = convert_to_tensor(x), convert_to_tensor(indices)
+    if rows and x.array.dtype.kind == "f" and _are_rows(indices.array):
+        return F.take_rows(x, indices)  # whose gradient is of the rows alone
     if indices.array.dtype.kind not in "iu":
         indices = F.astype(indices, numpy.int32)
     if axis is None:
         x, axis = F.reshape(x, (-1,)), 0
     return F.take(x, indices, axis=axis)
+
+
+def _are_rows(indices: Any) -> bool:
+    """Whether these are known to be numbers of rows, none of them counted from the end."""
+    return has_values(indices) and indices.dtype.kind in "iu" and bool(indices.size) and numpy.min(numpy.asarray(indices)) >= 0
 
 
 def view(x: Any, dtype: Any = None) -> Any:

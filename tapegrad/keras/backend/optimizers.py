@@ -65,4 +65,8 @@ def _known(optimizer: Any, variable: Any) -> Any:
 
 
 def _dense(gradient: Any) -> Any:
-    return gradient.to_dense() if isinstance(gradient, tg.SparseRows) else gradient
+    if isinstance(gradient, tg.SparseRows):
+        return gradient.to_dense()
+    if not isinstance(gradient, Tensor) and hasattr(gradient, "__tf_tensor__"):  # a facade's slices
+        return gradient.__tf_tensor__()
+    return gradient

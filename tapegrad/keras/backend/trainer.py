@@ -180,8 +180,9 @@ def _extended(shipped: type) -> type:
 
         def _validate(self, data: Any, how: dict[str, Any]) -> dict[str, Any]:
             x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
-            if getattr(self, "_eval_epoch_iterator", None) is None:
-                self._eval_epoch_iterator = batches_of(
+            iterator: Any = getattr(self, "_eval_epoch_iterator", None)
+            if iterator is None:
+                self._eval_epoch_iterator = iterator = batches_of(
                     x=adapted(x, y, sample_weight),
                     y=y,
                     sample_weight=sample_weight,
@@ -190,6 +191,7 @@ def _extended(shipped: type) -> type:
                     steps_per_epoch=how["steps"],
                     shuffle=False,
                 )
+            iterator.reset()  # with `validation_steps`, each validation sees the same batches
             found = self.evaluate(
                 x=x, y=y, sample_weight=sample_weight, **how, return_dict=True, _use_cached_eval_dataset=True
             )

@@ -24,8 +24,8 @@ INFINITE, UNKNOWN = -1, -2
 class OwnedIterator:
     """An iteration over a dataset."""
 
-    def __init__(self, dataset: Dataset) -> None:
-        self._rows = map(placed, dataset._make_iterator())
+    def __init__(self, dataset: Dataset, rows: Iterator[Any] | None = None) -> None:
+        self._rows = map(placed, dataset._make_iterator() if rows is None else rows)
         self._dataset = dataset
 
     @property
@@ -60,6 +60,10 @@ class Dataset:
     # -- reading ---------------------------------------------------------------------------------------------
     def __iter__(self) -> OwnedIterator:
         return OwnedIterator(self)
+
+    def started(self) -> OwnedIterator:
+        """An iteration whose shuffles have drawn already, as Keras makes one more than it uses."""
+        return OwnedIterator(self, mixing.started(self))
 
     def __len__(self) -> int:
         if self._cardinality == INFINITE:

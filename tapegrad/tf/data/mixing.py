@@ -141,37 +141,72 @@ def _numbers(first: int, second: int) -> Iterator[int]:
         size = min(4 * size, 4096)
 
 
-class _Looking(threading.local):
-    """Whether this thread looks at a first element only to know what elements are."""
+class _Starts(threading.local):
+    """What shuffles of this thread do as they start."""
 
-    on = False
+    in_order = False  # give the elements as they come, and draw nothing
+    drawn: list[Any] | None = None  # draw, and give nothing
+    given: list[Any] | None = None  # take what was drawn for them before
 
 
-_looking = _Looking()
+_starts = _Starts()
+_any_shuffle = False
+
+
+class _Drawn(Exception):
+    """A shuffle has drawn, and has nothing to give."""
 
 
 @contextlib.contextmanager
-def in_order() -> Iterator[None]:
-    """Let shuffles give their elements in order, and draw nothing: a look at an element must not change what comes later."""
-    before, _looking.on = _looking.on, True
+def _starting(**how: Any) -> Iterator[None]:
+    before = {name: getattr(_starts, name) for name in how}
+    vars(_starts).update(how)
     try:
         yield
     finally:
-        _looking.on = before
+        vars(_starts).update(before)
+
+
+def in_order() -> Any:
+    """Let shuffles give their elements in order, and draw nothing: a look at an element must not change what comes later."""
+    return _starting(in_order=True)
+
+
+def started(dataset: Dataset) -> Iterator[Any]:
+    """An iterator whose shuffles have drawn already: TensorFlow's have when they are made, even if nobody goes on with them."""
+    drawn: list[Any] = []
+    if _any_shuffle:
+        with _starting(drawn=drawn), contextlib.suppress(_Drawn):
+            next(dataset._make_iterator(), None)
+
+    def run() -> Iterator[Any]:
+        rows = dataset._make_iterator()
+        with _starting(given=drawn):
+            first = list(itertools.islice(rows, 1))
+        yield from first
+        yield from rows
+
+    return run()
 
 
 def shuffled(source: Dataset, buffer: int, seed: Any, again: bool) -> Dataset:
     """The elements in random order, drawn from a ring of that size as TensorFlow's kernel draws them."""
     if buffer <= 0:
         raise ValueError(f"buffer_size must be greater than zero, got {buffer}")
+    global _any_shuffle  # noqa: PLW0603  whether there is one at all
+    _any_shuffle = True
     first, second = seeds(seed)
     starts = _numbers(first, second)
 
     def run() -> Iterator[Any]:
-        if _looking.on:
+        if _starts.in_order:
             yield from source._make_iterator()
             return
-        own = (next(starts), next(starts)) if again else (first, second)
+        own = _starts.given.pop(0) if _starts.given else (next(starts), next(starts)) if again else (first, second)
+        if _starts.drawn is not None:
+            _starts.drawn.append(own)
+            next(source._make_iterator(), None)  # another shuffle before this one
+            raise _Drawn
         numbers = _numbers(*own)
         rows = source._make_iterator()
         size = buffer if source._cardinality < 0 else min(buffer, max(source._cardinality, 1))
