@@ -43,6 +43,18 @@ for _ in range(2):
 model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(8, "relu"), keras.layers.Dropout(0.5), keras.layers.Dense(1)])
 model.compile("adam", "mse")
 show(model.fit(np.random.rand(40, 3), np.random.rand(40), epochs=3, verbose=0).history["loss"])
+rows = tf.data.Dataset.from_tensor_slices((x, y)).map(lambda a, b: (a + 1, b)).shuffle(30).batch(8)
+model = keras.Sequential([keras.layers.Embedding(11, 4), keras.layers.GRU(5), keras.layers.Dense(1)])
+model.compile(keras.optimizers.SGD(0.1, momentum=0.5), "mse")
+valid = tf.data.Dataset.from_tensor_slices((x, y)).batch(4)
+for _ in range(2):
+    history = model.fit(rows, epochs=3, verbose=0, validation_data=valid, validation_steps=2).history
+    show(history["loss"] + history["val_loss"])
+with tf.GradientTape() as tape:
+    loss = tf.reduce_sum(model(x) ** 2)
+gradients = tape.gradient(loss, model.trainable_variables)
+assert [isinstance(g, tf.IndexedSlices) for g in gradients] == [True] + [False] * 5
+show(tf.linalg.global_norm(gradients))
 show(tf.random.normal((3,)))
 show(tf.random.categorical(np.log([[0.1, 0.2, 0.7]]), 6))
 print(repr(lines))
