@@ -104,9 +104,14 @@ def _parser(command: str, usage: str, told: str) -> ArgumentParser:
         description=told,
     )
     parser.add_argument("--profile", metavar="NAME", help="fast, default, ci or thorough")
-    parser.add_argument("--seed", type=lambda text: int(text, 0), metavar="N", help="of all that is drawn")
+    parser.add_argument("--seed", type=number, metavar="N", help="of all that is drawn")
     parser.add_argument("--framework", metavar="NAME", help="where it cannot be seen")
     return parser
+
+
+def number(text: str) -> int:
+    """A seed, as it is written: 7, or 0x5ee1 as reports have it."""
+    return int(text, 0)
 
 
 def _refusing(run: Callable[..., Any], *args: Any, **words: Any) -> Any:
@@ -115,7 +120,8 @@ def _refusing(run: Callable[..., Any], *args: Any, **words: Any) -> Any:
     try:
         return run(*args, **words)
     except ArgumentError as error:
-        raise UsageError(str(error)) from error
+        told = str(error).replace("give check(..., vjp=lambda g, x: ...)", "give --vjp pkg.mod:g")
+        raise UsageError(told) from error
 
 
 def found(path: str) -> Any:
@@ -189,8 +195,8 @@ class Bar:
         self.shown = False
 
     def __call__(self, part: float) -> None:
-        if time.perf_counter() - self.start < _BAR_AFTER or not sys.stderr.isatty():
-            return
+        if time.perf_counter() - self.start < _BAR_AFTER or sys.stderr is None or not sys.stderr.isatty():
+            return  # Windows has no stderr at all where there is no console
         self.shown = True
         full = int(30 * part)
         sys.stderr.write(f"\r{self.name} [{'#' * full}{'.' * (30 - full)}] {part:4.0%}")

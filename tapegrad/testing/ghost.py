@@ -11,7 +11,16 @@ from tapegrad.testing.checking import examine
 if TYPE_CHECKING:
     from types import ModuleType
 
-_SHAPES: tuple[tuple[str, ...], ...] = ((), ("n",), ("b", "n"), ("n", "n"), ("b", "c", "n"))
+_FORMS: tuple[tuple[tuple[str, ...], ...], ...] = (  # of the first arguments; the last one is that of all others
+    ((),),
+    (("n",),),
+    (("b", "n"),),
+    (("b", "n"), ("n",)),
+    (("b", "n"), ("n", "m"), ("m",)),
+    (("n", "n"),),
+    (("n", "n"), ("n",)),
+    (("b", "c", "n"),),
+)
 
 
 def written(module: ModuleType) -> str:
@@ -46,19 +55,23 @@ def _words(f: Any, vjp: Any) -> list[str] | str:
         ]
     except (TypeError, ValueError):
         return "it does not tell its parameters"
-    why = "it takes no arguments"
-    for shape in _SHAPES if params else ():
-        words: dict[str, Any] = {p.name: shape for p in params} if shape else {}
+    why, taken = "it takes no arguments", None
+    for form in _FORMS if params else ():
+        words: dict[str, Any] = {
+            p.name: form[min(k, len(form) - 1)] for k, p in enumerate(params) if form[min(k, len(form) - 1)]
+        }
         try:
-            examine(f, vjp=vjp, profile="fast", seed=0, inputs=words)
+            result = examine(f, vjp=vjp, profile="fast", seed=0, inputs=words)
         except ArgumentError as error:
             why = str(error).splitlines()[0]
             continue
         except Exception as error:  # whatever somebody's function raises
             why = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
             continue
-        return [f"{k}={_shown(v)}" for k, v in words.items()]
-    return why
+        if result.ok:
+            return [f"{k}={_shown(v)}" for k, v in words.items()]
+        taken = taken if taken is not None else [f"{k}={_shown(v)}" for k, v in words.items()]
+    return why if taken is None else taken  # where none is right, the test says what is wrong
 
 
 def _shown(shape: tuple[str, ...]) -> str:

@@ -30,21 +30,25 @@ def region(swept: Swept, layout: Layout, names: Sequence[str]) -> str:
     """Where the wrong points lie, in words."""
     told = []
     for k, count in swept.count.items():
-        at, columns = next((at, columns) for leaf, at, _, columns in swept.wrong if leaf == k)
+        at, right, columns = next(
+            (at, right, columns)
+            for (leaf, at, _, columns), right in zip(swept.wrong, swept.right, strict=True)
+            if leaf == k
+        )
         n = columns[0].size
         of = f"for {names[layout.leaves[k]]}, " if len(layout.leaves) > 1 else ""
         if count > 0.7 * n:
             told.append(f"{of}nearly all of {n:,} points are wrong")
         else:
             about = "about " if count > at.size else ""
-            told.append(f"{of}{about}{count:,} of {n:,} points are wrong{_where(at, layout, columns, names)}")
+            told.append(f"{of}{about}{count:,} of {n:,} points are wrong{_where(at, right, layout, columns, names)}")
     return "; ".join(told)
 
 
-def _where(at: Any, layout: Layout, columns: Sequence[Any], names: Sequence[str]) -> str:
+def _where(at: Any, right: Any, layout: Layout, columns: Sequence[Any], names: Sequence[str]) -> str:
     for i, x in zip(layout.leaves, columns, strict=True):
         for name, part in _parts(x, names[i]):
-            found = _within(part[at], np.delete(part, at), name)
+            found = _within(part[at], part[right], name)
             if found:
                 return found
     return ""
@@ -69,7 +73,7 @@ def _within(wrong: Any, rest: Any, name: str) -> str:
     if wrong.size < 3:
         return f", at {name} = {low:.6g}"
     inside = ((rest >= low) & (rest <= high)).sum()
-    if inside > 0.3 * wrong.size:  # not all that are inside have been decided
+    if inside > 0.3 * wrong.size:  # what lies inside and is right is not much: a flat part, say
         return ""
     if high >= np.quantile(np.concatenate([rest, wrong]), 0.999):
         return f", all with {name} >= {low:.4g}"

@@ -78,7 +78,8 @@ class Session:
         self.only, self.skip = only, skip
         self.seed = seed if seed is not None else _seed_of(self.name, profile)
         self.rng = np.random.Generator(np.random.PCG64(self.seed))
-        chosen = "numpy" if vjp is not None else framework_for(f, [*examples, *words.values()], framework)
+        written = vjp is not None and framework is None
+        chosen = "numpy" if written else framework_for(f, [*examples, *words.values()], framework)
         f, examples, words = _unwrapped(f, chosen, examples, words)
         self.binding = bind(f, [as_numpy(x) for x in examples], {k: as_numpy(x) for k, x in words.items()}, self.name)
         self._draw_strategies()

@@ -28,13 +28,15 @@ _MOST = 2000  # points for the whole ladder: if that many are wrong, some of the
 class Swept:
     """What a sweep found: how many points, how many decided, and those that are wrong, by argument."""
 
-    __slots__ = ("count", "decided", "points", "wrong")
+    __slots__ = ("count", "decided", "points", "right", "wrong")
 
     def __init__(self, points: int) -> None:
         self.points = points
         self.decided = 0
         #: (which of the layout's leaves, indices of the points, discrepancies, all columns)
         self.wrong: list[tuple[int, Any, Any, list[Any]]] = []
+        #: Likewise, which points are right.
+        self.right: list[Any] = []
         #: By leaf, how many are wrong: about, where not all could be looked at closely.
         self.count: dict[int, int] = {}
 
@@ -97,12 +99,13 @@ def sweep(system: System, source: Source, settings: Settings, layout: Layout, n:
             gain = min(1.0, float(np.median(np.abs(grads[k][keep] / g[keep])))) if keep.any() else 0.0
             line = _Line(system, layout, gain, settings.usual)
             points = Points(columns, k, u, g, grads[k])
-            wrong, errors, decided, share = line.examined(points, keep)
+            wrong, errors, right, share = line.examined(points, keep)
             if wrong.size and settings.kinks == "warn":
                 smooth = ~line.bends(points.pick(wrong), errors)
                 wrong, errors = wrong[smooth], errors[smooth]
-            found.decided += decided
+            found.decided += int(right.sum()) + wrong.size
             if wrong.size:
+                found.right.append(right)
                 found.wrong.append((k, wrong, errors, columns))
                 found.count[k] = max(found.count.get(k, 0), int(wrong.size * share))
     return found
@@ -159,8 +162,8 @@ class _Line:
         """Of the claim itself."""
         return _EPS * np.abs(p.u) * (claims * np.abs(p.c) + 10 * self.gain * np.abs(p.g))
 
-    def examined(self, p: Points, keep: Any) -> tuple[Any, Any, int, float]:
-        """The points where the claim is wrong, by how much, how many are decided, for how many each wrong one stands."""
+    def examined(self, p: Points, keep: Any) -> tuple[Any, Any, Any, float]:
+        """The points where the claim is wrong, by how much, which are right, and for how many each wrong one stands."""
         first, then = (self.difference(p, level) for level in QUICK)
         error = (16 * then[0] - first[0]) / 15
         scale = np.abs(p.c * p.u) + np.minimum(first[2], then[2])
@@ -168,9 +171,8 @@ class _Line:
         there = keep & (np.abs(p.u) > 0)
         good = there & (np.abs(error) <= 1e-8 * scale + 10 * bound) & ((bound <= 1e-4 * scale) | (error == 0))
         left = np.flatnonzero(there & ~good)
-        decided = int(good.sum())
         if not left.size:
-            return left, left, decided, 1.0
+            return left, left, good, 1.0
         share = max(1.0, left.size / _MOST)
         left = left[:_MOST]
         some = p.pick(left)
@@ -186,7 +188,8 @@ class _Line:
                 gone = np.abs(closer.error) + 10 * closer.bound <= 0.1 * shorter * np.abs(found.error[again])
                 wrong[again[closer.right & gone]] = False
             wrong[again[self.jumps(few.along(near * few.u))]] = False
-        return left[wrong], found.error[wrong], decided + int(found.right.sum()) + int(wrong.sum()), share
+        good[left[found.right]] = True
+        return left[wrong], found.error[wrong], good, share
 
     def ladder(self, p: Points) -> Found:
         """All steps, extrapolated to 0; the finest one that still decides has to agree."""

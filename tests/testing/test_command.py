@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tapegrad.testing.__main__ import main
+from tapegrad.testing.__main__ import Bar, main
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,6 +40,12 @@ def rows(x):
 
 def rows_vjp(g, x):
     return np.repeat(g[..., None], x.shape[-1], -1)
+
+def scaled(x, w, *, twice=False):
+    return x * w
+
+def scaled_vjp(g, x, w):
+    return g * w, (g * x).sum(0)
 
 def words(text):
     return text.upper()
@@ -69,7 +78,9 @@ def test_a_wrong_one_is_a_report_and_code_1(capsys: pytest.CaptureFixture[str]) 
         (["waves:nothing"], "has no 'nothing'"),
         (["elsewhere:f"], "cannot be imported"),
         (["waves:wave", "x"], "x=b,n"),
-        (["waves:wave", "x=b,n"], "give check"),
+        (["waves:wave", "x=b,n"], "give --vjp pkg.mod:g"),
+        (["waves:wave", "--vjp", "waves:wave_vjp", "--framework", "theano"], "framework='theano': expected one of"),
+        (["waves:wave", "--vjp", "waves:wave_vjp", "--framework", "tapegrad"], "are for NumPy functions"),
         (["waves:wave", "y=b,n", "--vjp", "waves:wave_vjp"], "nothing says what x looks like"),
     ],
 )
@@ -93,4 +104,45 @@ def test_write_gives_a_module_that_runs(capsys: pytest.CaptureFixture[str], tmp_
         'gradcheck(waves.rows, x=("n",), vjp=waves.rows_vjp)' in text
         or "gradcheck(waves.rows, vjp=waves.rows_vjp)" in text
     )
+    assert 'gradcheck(waves.scaled, x=("b", "n"), w=("n",), vjp=waves.scaled_vjp)' in text
     assert "# words: " in text
+
+
+def test_a_seed_is_a_number(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["waves:wave", "--seed", "many"])
+    assert left.value.code == 2
+    assert "invalid number value: 'many'" in capsys.readouterr().err
+
+
+class Screen(io.StringIO):
+    def __init__(self, *, tty: bool) -> None:
+        super().__init__()
+        self.tty = tty
+
+    def isatty(self) -> bool:
+        return self.tty
+
+
+def test_a_bar_after_a_second_where_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    shown = {}
+    for tty in (True, False):
+        screen = Screen(tty=tty)
+        monkeypatch.setattr(sys, "stderr", screen)
+        bar = Bar("f")
+        bar(0.1)
+        assert screen.getvalue() == ""
+        now[0] += 2
+        bar(0.5)
+        shown[tty] = screen.getvalue()
+        bar.end()
+    assert "f [###############...............]  50%" in shown[True]
+    assert shown[True].isascii()
+    assert shown[False] == ""
+    monkeypatch.setattr(sys, "stderr", None)  # Windows without a console
+    bar = Bar("f")
+    now[0] += 2
+    bar(0.5)
+    bar.end()

@@ -35,6 +35,13 @@ def _rules(f: Any) -> list[Any]:
     return rules
 
 
+def _mirrored(x: Any) -> Any:
+    """The conjugate of an array, or of what stands for one."""
+    import autograd.numpy as anp
+
+    return anp.conj(x) if anp.iscomplexobj(x) else x
+
+
 @final
 class Autograd(System):
     """A function of arrays, traced by autograd; forward mode is not assumed, since a primitive may lack it."""
@@ -84,14 +91,15 @@ class Autograd(System):
         from autograd.core import make_vjp
 
         n = len(xs)
-        if any(np.iscomplexobj(x) for x in (*xs, *gs)) or len(self.value(xs)) != len(gs):
+        if len(self.value(xs)) != len(gs):
             return None
 
         def pullback(leaves: list[Any]) -> Any:
             from autograd.builtins import tuple as boxed
 
             back, _ = make_vjp(self._of_active(leaves[:n]), boxed(tuple(leaves[i] for i in self.active)))
-            return tuple(back(boxed(tuple(leaves[n:]))))
+            found = back(boxed(tuple(_mirrored(g) for g in leaves[n:])))  # as `run` has them
+            return tuple(_mirrored(c) for c in found)
 
         made = Autograd(f"the vjp of {self.name}", pullback, [*self.active, *range(n, n + len(gs))], ())
         try:

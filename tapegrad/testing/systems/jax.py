@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     Call = Callable[[list[Any]], Any]
 
 
+#: What an error says where a vjp is not there to be differentiated.
+_ONCE = ("callbacks do not support JVP", "can't apply forward-mode differentiation", "Differentiation rule for")
+
+
 def make(f: Any, name: str, call: Call, active: Sequence[int]) -> System:
     """A function of JAX arrays; single if it has rules of its own."""
     single = type(f).__name__ in ("custom_vjp", "custom_jvp")
@@ -38,6 +42,7 @@ class Jax(System):
         super().__init__(name, call, active, sources)
         self.single = single
         self.has_jvp = not single
+        self.twice: bool | None = None
 
     def _of_active(self, xs: Arrays) -> Callable[..., Any]:
         """The function of the active leaves alone, with a flat tuple of floating outputs."""
@@ -116,13 +121,21 @@ class Jax(System):
 
     def second(self, xs: Arrays, gs: Arrays) -> System | None:
         import jax
+        import jax.numpy as jnp
 
         n = len(xs)
-        if any(np.iscomplexobj(x) for x in (*xs, *gs)):
-            return None
 
         def pullback(leaves: list[Any]) -> Any:
             _, back = jax.vjp(self._of_active(leaves[:n]), *(leaves[i] for i in self.active))
-            return tuple(back(tuple(leaves[n:])))
+            return tuple(map(jnp.conj, back(tuple(map(jnp.conj, leaves[n:])))))  # as `run` has them
 
-        return Jax(f"the vjp of {self.name}", pullback, [*self.active, *range(n, n + len(gs))], ())
+        made = Jax(f"the vjp of {self.name}", pullback, [*self.active, *range(n, n + len(gs))], ())
+        if self.twice is None:
+            try:
+                made.run([*xs, *gs])
+                self.twice = True
+            except (ValueError, TypeError, NotImplementedError) as error:
+                if not any(told in str(error) for told in _ONCE):
+                    raise
+                self.twice = False
+        return made if self.twice else None

@@ -136,3 +136,52 @@ def autograd_function(plant: Plant, *, wrong: bool) -> Function:
 
 #: A kind of fault that PyTorch mends itself: it casts a gradient to the dtype of its argument.
 HIDDEN_BY_TORCH = frozenset(["dtype"])
+
+
+def jax_function(plant: Plant, *, wrong: bool) -> Function:
+    """A function under `jax.custom_vjp`, whose value and rule are called back on the host."""
+    import jax
+
+    f, rule, _ = rules_of(plant, wrong=wrong)
+    words = list(words_of(plant).values())
+
+    def like(x: Any) -> Any:
+        return jax.ShapeDtypeStruct(x.shape, x.dtype)
+
+    def value(*xs: Any) -> Any:
+        shape = np.asarray(
+            f(*(np.array(np.broadcast_to(_filler(w, x), x.shape)) for w, x in zip(words, xs, strict=True)))
+        )
+        return jax.pure_callback(lambda *ys: np.asarray(f(*map(np.array, ys)), shape.dtype), like(shape), *xs)
+
+    @jax.custom_vjp
+    def op(*xs: Any) -> Any:
+        return value(*xs)
+
+    def forward(*xs: Any) -> Any:
+        y = value(*xs)
+        return y, (xs, y)
+
+    def back(saved: Any, g: Any) -> Any:
+        xs, y = saved
+        floating = [k for k, x in enumerate(xs) if x.dtype.kind in "fc"]
+
+        def call(g: Any, y: Any, *xs: Any) -> Any:
+            found = rule(np.conj(np.array(g)), np.array(y), [np.array(x) for x in xs])  # conjugates of ours
+            return tuple(np.conj(np.asarray(found[k])) for k in floating)
+
+        made = jax.pure_callback(call, tuple(like(xs[k]) for k in floating), g, y, *xs)
+        by_argument = dict(zip(floating, made, strict=True))
+        return tuple(by_argument.get(k, np.zeros(x.shape, jax.dtypes.float0)) for k, x in enumerate(xs))
+
+    op.defvjp(forward, back)
+    made: Function = op
+    return made
+
+
+def _filler(word: Any, x: Any) -> Any:
+    """A number of the domain, with which the shape of the value can be had."""
+    if x.dtype.kind not in "fc":
+        return np.zeros((), x.dtype)
+    low, high = max(word.lo, -1.0), min(word.hi, 3.0)
+    return np.asarray(0.5 * (low + high), x.dtype)
