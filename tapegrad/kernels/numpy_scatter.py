@@ -15,6 +15,8 @@ _NARROW = 16
 
 def is_basic(index: Any) -> bool:
     """Whether an index picks every element at most once: integers, slices, `...`, None."""
+    if type(index) is int:
+        return True
     for i in index if type(index) is tuple else (index,):
         if type(i) is not int and type(i) is not slice and i is not None and i is not Ellipsis:
             return False
@@ -238,7 +240,7 @@ def _places(index: Any, shape: tuple[int, ...]) -> Any:
 
 def put(x: Any, value: Any, index: Any) -> Any:
     """A copy of `x` with `value` at the index; of several values for one element the last one stays."""
-    out = np.array(x, order="C")
+    out = x.copy() if type(x) is np.ndarray else np.array(x)  # np.array(x, order="C") takes 0.2 us more
     if picks_once(index):
         out[index] = value
     else:  # in row-major order of the picks; NumPy's own order depends on the memory layout of index arrays

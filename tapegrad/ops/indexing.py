@@ -99,6 +99,8 @@ def _put_adjoint(F: Any, g: Any, value: Any, index: Any) -> Any:
     c = F.getitem(g, index)
     if not picks_once(index):
         c = F.where(F.last_picks(g, index), c, 0)
+    if c.shape == value.shape:
+        return c
     inner = value.shape[max(len(value.shape) - len(c.shape), 0) :]
     return F.reshape(F.sum_to(c, inner), value.shape)
 

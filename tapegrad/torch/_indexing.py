@@ -20,11 +20,25 @@ def getitem(x: Any, key: Any) -> Any:
     """What an index picks: a view for integers, slices, None and `...`; a copy for tensors and lists."""
     index, basic = plain(x, key)
     if basic:
+        if type(index) is int:
+            row = _ROWS.get(index) or _row(index)
+            return take(x, row[0], row[1])
         if index == ():
             return take(x, _same)
         return take(x, _picker(index), putter(index))
     first, rest = _apart(x, index)
     return STYLE.getitem(x if first is None else STYLE.getitem(x, first), rest)
+
+
+#: By their number: how a row is taken, and put back.
+_ROWS: dict[int, tuple[Any, Any]] = {}
+
+
+def _row(index: int) -> tuple[Any, Any]:
+    made = _picker(index), putter(index)
+    if len(_ROWS) < 1024:
+        _ROWS[index] = made
+    return made
 
 
 def _same(t: Any) -> Any:

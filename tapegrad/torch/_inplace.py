@@ -18,7 +18,7 @@ from tapegrad.torch import _devices
 from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 from tapegrad.torch._modes import INFERENCE
 from tapegrad.torch._promotion import _CATEGORY
-from tapegrad.torch._recorder import is_enabled, is_leaf_node, own, switch
+from tapegrad.torch._recorder import OWNERS, is_enabled, is_leaf_node, own, switch
 from tapegrad.torch._storage import KEPT_HERE_ALONE, WRITTEN, Storage, moved, owner, replaced, superseded, wrote
 from tapegrad.torch._tensor import OF_NUMPY, STYLE, Tensor, beside, wrap
 from tapegrad.torch._views import View, laid_out, note_put, put_back, spoil, store_of, view_of
@@ -90,9 +90,17 @@ def in_place(function: Callable[..., Any], name: str | None = None) -> Callable[
     overwrites = (name or f"{function.__name__}_") in _OVERWRITES
     constant = overwrites and name != "copy_"
 
-    @functools.wraps(function)
-    def method(self: Any, *args: Any, **words: Any) -> Any:
-        return update(self, function, *args, overwriting=overwrites, constant=constant, **words)
+    if overwrites:
+
+        @functools.wraps(function)
+        def method(self: Any, *args: Any, **words: Any) -> Any:
+            return update(self, function, *args, overwriting=True, constant=constant, **words)
+
+    else:
+
+        @functools.wraps(function)
+        def method(self: Any, *args: Any, **words: Any) -> Any:
+            return update(self, function, *args, **words)
 
     method.__name__ = method.__qualname__ = name or f"{function.__name__}_"
     return method
@@ -108,16 +116,65 @@ def update(x: Any, function: Callable[..., Any], *args: Any, overwriting: bool =
     A write through `.data` is not heard of by graphs that have saved the values, as in PyTorch, where it changes them: an
     update of parameters between two sweeps.  Overwritten values are another matter: no gradient at them can be meant.
     """
-    check(x, constant=constant)
+    plain = type(x.array) is np.ndarray
+    usual = plain and _is_made_here(x)
+    if not usual:
+        check(x, constant=constant)
     before = tick()
     given = x
-    if state.active is not EMPTY and type(x.array) is np.ndarray and _is_shared(x):
+    if plain and state.active is not EMPTY and _is_shared(x):
         given = wrap(x.array.copy(), x.node)  # what the op saves of it has to survive the write
-    y = fitting(x, function(given, *args, **words))
-    if (y.node is None or overwriting) and _is_known(x.node):
+    y = function(given, *args, **words)
+    made = y.array
+    if not plain or type(made) is not np.ndarray or made.dtype is not x.array.dtype or made.shape != x.array.shape:
+        y = fitting(x, y)
+    elif usual and not overwriting and _is_handed_over(x, y, made, before):
+        return x
+    del made
+    if (overwriting or y.node is None) and _is_known(x.node):
         y = STYLE.put(wrap(x.array, x.node), y, ...)  # it stays in the graph, with a gradient of zero
     commit(x, y, before, counted=overwriting or not _is_apart(x))
     return x
+
+
+def _is_made_here(x: Any) -> bool:
+    """Whether a tensor is no view and has been made by a recorded op of PyTorch's style alone: there is nothing to refuse."""
+    node = x.node
+    return (
+        node is not None
+        and type(x) is Tensor
+        and state.active is OWNERS
+        and node.owners is OWNERS
+        and not is_leaf_node(node)
+        and view_of(x) is None
+        and 0 not in x.array.strides
+    )
+
+
+def _is_handed_over(x: Any, y: Any, made: Any, before: int) -> bool:
+    """What `commit` does where a tensor just takes over a new array, in the usual case alone: whether it was that."""
+    node = y.node
+    store = getattr(x, "_store", None)
+    if store is None:
+        store = x._store = Storage()
+    if (
+        node is None
+        or store.shared
+        or made.base is not None
+        or x.array.base is not None
+        or made is x.array
+        or id(x.array) in WRITTEN
+        or refcount(x.array) > _ONLY_HERE - 1 + (node.s is x.array) + (node.t is x.array)
+    ):
+        return False
+    node.held = None  # `x` among them would refer to itself
+    x.array = made
+    x.node = node
+    if store.seqs:
+        store.count(before)
+    else:
+        store.version += 1
+    return True
 
 
 def _is_apart(x: Any) -> bool:
@@ -170,10 +227,10 @@ def commit(x: Any, y: Any, before: int, *, counted: bool = True) -> None:
     elif (
         type(raw) is type(made) is np.ndarray
         and raw.base is made.base is None
-        and refcount(raw) <= _ONLY_HERE
+        and refcount(raw) <= (_ONLY_HERE + (y.node.s is raw) + (y.node.t is raw) if history else _ONLY_HERE)
         and id(raw) not in WRITTEN
         and made is not raw
-    ):  # no graph can have saved it
+    ):  # no graph can have saved it but this op's node, and that may
         x.array = made
         if store.seqs:
             store.count(before)
@@ -288,7 +345,7 @@ def _commit_view(x: Any, y: Any, info: View, store: Storage, counted: bool) -> N
     node = y.node
     history = node is not None or _is_known(base.node)
     number = tick()
-    if type(raw) is np.ndarray and type(made) in OF_NUMPY:
+    if type(raw) is np.ndarray and (type(made) is np.ndarray or type(made) in OF_NUMPY):
         if node is not None and (node.s is made or node.t is made or type(node.s) is tuple):
             _keep_output(node, made, raw)
         above = _put_back_in_place(info, y) if history else None

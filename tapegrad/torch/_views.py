@@ -6,6 +6,7 @@ swapped, so that the next to read one regenerates it.  Nothing is asked of a ten
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -17,7 +18,7 @@ from tapegrad.registry.call import owned
 from tapegrad.registry.op import OPS
 from tapegrad.registry.rules import spec_of, variant_for
 from tapegrad.torch._node_names import tag
-from tapegrad.torch._recorder import is_enabled, switch
+from tapegrad.torch._recorder import OWNERS, is_enabled, switch
 from tapegrad.torch._storage import Storage, owner
 from tapegrad.torch._tensor import STYLE, Tensor, wrap
 
@@ -42,7 +43,7 @@ class View:
         self.base = base
         self.steps = steps
         self.cut = cut
-        self.untracked = not is_enabled()
+        self.untracked = state.active is not OWNERS and not is_enabled()
         self.several = several
 
 
@@ -82,17 +83,24 @@ def take(
     if name is not None and y.node is not None:
         tag(y.node, name)
     made = y.array
-    if type(raw) is np.ndarray and not (type(made) is np.ndarray and owner(made) is owner(raw)):
-        return y
-    if made is raw and type(raw) is np.ndarray:
-        y.array = raw.view()
+    if type(raw) is np.ndarray:
+        if made is raw:
+            y.array = raw.view()
+        elif type(made) is not np.ndarray:
+            return y
+        else:
+            base = made.base  # NumPy's views mostly have the owner itself there
+            if base is None or (base is not raw and base is not raw.base and owner(made) is not owner(raw)):
+                return y
     return _join(x, y, (run, back), several)
 
 
 def _join(x: Any, y: Any, step: Step, several: str | None) -> Any:
-    store = store_of(x)
+    store = getattr(x, "_store", None)
+    if store is None:
+        store = x._store = Storage()
     store.shared = True
-    above = view_of(x)
+    above = getattr(x, "_view", None)
     if above is None or above.cut:
         y._view = View(x, (step,), False, several)
     else:
@@ -100,7 +108,11 @@ def _join(x: Any, y: Any, step: Step, several: str | None) -> Any:
     y._store = store
     if type(x) is not Tensor:
         y.__class__ = type(x)
-    store.join(y)
+    fresh = store.fresh
+    if len(fresh) < store.size:
+        fresh.append(weakref.ref(y))
+    else:
+        store.join(y)
     return y
 
 
@@ -250,20 +262,26 @@ _PUT = OPS["put"]
 
 def note_put(x: Any, value: Any, index: Any) -> Any:
     """The node of `put(x, value, index)`, whose value is already in memory, or is about to be: nothing is copied."""
-    owners, p, q = owned(state.active, x.node, value.node)
-    if owners is None:
-        return None
+    p, q = x.node, value.node
+    owners: Any = state.active
+    if p is None or q is None or p.owners is not owners or q.owners is not owners:
+        owners, p, q = owned(owners, p, q)
+        if owners is None:
+            return None
     found = _PUTS.get((p is None, q is None))
     if found is None:
         watched = tuple(i for i, n in ((0, p), (1, q)) if n is not None)
         _, variant = variant_for(_PUT, watched, False)
         found = _PUTS[p is None, q is None] = variant, variant.saved
     variant, names = found
+    if names == _WHOLE:
+        return make_node(variant, p, q, (index, spec_of(x.array), spec_of(value.array)), None, owners)
     saved = tuple([index if n == "index" else spec_of((x if n == "x.spec" else value).array) for n in names])
     s, t = (saved, None) if len(saved) > 2 else (*saved, None, None)[:2]
     return make_node(variant, p if p is not None else q, q if p is not None else None, s, t, owners)
 
 
+_WHOLE = ("index", "x.spec", "value.spec")
 #: The recorded forms of `put`, by which of base and value are not watched, and what each saves.
 _PUTS: dict[tuple[bool, bool], tuple[Any, tuple[str, ...]]] = {}
 
