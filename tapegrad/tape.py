@@ -106,8 +106,9 @@ class GradientTape:
         if self._spent:
             raise SpentError("watch(value): a derivative was taken from this tape, and it records no more; enter it anew")
         given = unchanged_leaves(value)
-        foreign = [x for x in given if is_foreign(x)]
-        leaves = [standing_for(x) for x in given if not is_foreign(x)] if foreign else [*map(standing_for, given)]
+        others = [x for x in given if not isinstance(x, Tensor)]
+        foreign = [x for x in others if is_foreign(x)]
+        leaves = [standing_for(x) for x in given if not is_foreign(x)] if others else given
         for x in leaves:
             if not isinstance(x, Tensor):
                 raise ArgumentError(f"watch(value): expected a Tensor or Variable, got {type(x).__name__}{_way_out(x)}")
@@ -116,12 +117,15 @@ class GradientTape:
                     f"watch(value): expected a floating dtype, got {x.array.dtype}; integers have no derivative, "
                     "so write tapegrad.astype(value, tapegrad.float32)"
                 )
-        alone = frozenset([self._recorder])
-        for x in map(present, leaves) if STAND_INS else leaves:
-            known = x.node is not None and self._recorder in x.node.owners.recorders
-            rec.watch(x, alone)
-            if isinstance(x, Variable) and not known:
-                self._recorder.variables.append(x)
+        recorder = self._recorder
+        present_ones = [*map(present, leaves)] if STAND_INS else leaves
+        new = {
+            id(x): x
+            for x in present_ones
+            if isinstance(x, Variable) and (x.node is None or recorder not in x.node.owners.recorders)
+        }
+        rec.watch_all(present_ones, frozenset([recorder]))
+        recorder.variables += new.values()
         for x in foreign:
             WATCHING[type(x)](x, self._recorder)
 

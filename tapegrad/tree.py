@@ -34,12 +34,20 @@ def flatten(structure: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
 
 def unchanged_leaves(structure: Any) -> list[Any]:
     """The leaves of a structure as they are, whatever they stand for."""
-    if isinstance(structure, Tensor) or not (isinstance(structure, list | tuple | dict) or _is_node(structure)):
+    if isinstance(structure, Tensor):
+        return [structure]
+    if type(structure) is list and all(map(_is_tensor, structure)):
+        return structure
+    if not (isinstance(structure, list | tuple | dict) or _is_node(structure)):
         return [structure]
     import optree
 
     leaves: list[Any] = optree.tree_leaves(structure, none_is_leaf=True, namespace="tapegrad")
     return leaves
+
+
+def _is_tensor(x: Any) -> bool:
+    return isinstance(x, Tensor)
 
 
 def _only(leaves: list[Any]) -> Any:

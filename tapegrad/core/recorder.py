@@ -324,19 +324,32 @@ def watch(x: Tensor, recorders: frozenset[Recorder]) -> Node:
     It refers to the one that the value had, and belongs to those who watched that too, on whatever thread they are: they
     see all uses of the value, whoever else has come to watch it.
     """
+    (node,) = watch_all((x,), recorders)
+    return node
+
+
+def watch_all(xs: Iterable[Tensor], recorders: frozenset[Recorder]) -> list[Node]:
+    """The same for several values."""
+    found = []
     with _naming:
-        base = x.node
-        while base is not None and base.owners.spent:
-            base = base.p if base.op is WATCH else None
-        if base is not None:
-            base = _standing(base, recorders)
-        if base is None:
-            base = make_node(WATCH, None, None, None, None, group(recorders))
-        x.node = base
-        return base
+        alone: Owners | None = None
+        joined: dict[Owners, Owners] = {}  # those who watch a value with these recorders, by who watched it before
+        for x in xs:
+            base = x.node
+            while base is not None and base.owners.spent:
+                base = base.p if base.op is WATCH else None
+            if base is not None:
+                base = _standing(base, recorders, joined)
+            if base is None:
+                if alone is None:
+                    alone = group(recorders)
+                base = make_node(WATCH, None, None, None, None, alone)
+            x.node = base
+            found.append(base)
+    return found
 
 
-def _standing(base: Node, recorders: frozenset[Recorder]) -> Node | None:
+def _standing(base: Node, recorders: frozenset[Recorder], joined: dict[Owners, Owners]) -> Node | None:
     """The oldest node of a value that stands for all who may still ask, or one that does so for these recorders too."""
     at: Node | None = base
     while at is not None:
@@ -347,7 +360,10 @@ def _standing(base: Node, recorders: frozenset[Recorder]) -> Node | None:
         if live and (older is None or not live <= older.owners.recorders):
             if at.owners.recorders >= recorders and at.op is not REBOUND:
                 return at
-            return make_node(WATCH, at, None, None, None, group(recorders | live))
+            owners = joined.get(at.owners)
+            if owners is None:
+                owners = joined[at.owners] = group(recorders | live)
+            return make_node(WATCH, at, None, None, None, owners)
         at = older
     return None
 
