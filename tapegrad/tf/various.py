@@ -272,6 +272,31 @@ def type_spec_from_value(value: Any) -> Any:
     return TensorSpec.from_tensor(convert(value))
 
 
+@export("experimental.dlpack.to_dlpack")
+def to_dlpack(tf_tensor: Any) -> Any:
+    """The values as a capsule that another library takes."""
+    return convert(tf_tensor).__dlpack__()
+
+
+class _Capsule:
+    """A capsule by itself, in the clothes that `from_dlpack` of the array API wants."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **words: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0  # the host
+
+
+@export("experimental.dlpack.from_dlpack")
+def from_dlpack(dlcapsule: Any) -> Tensor:
+    """A tensor of the values in a capsule, or of what gives one."""
+    return convert(np.from_dlpack(dlcapsule if hasattr(dlcapsule, "__dlpack__") else _Capsule(dlcapsule)))
+
+
 @export("get_logger")
 def get_logger() -> Any:
     """The logger to which warnings go."""
