@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,9 @@ from tapegrad.kernels.tensorflow_basics import equal, isnan, logical_and, logica
 from tapegrad.kernels.tensorflow_calls import BF16, BOOL, F16, F32, F64, INT64
 from tapegrad.kernels.tensorflow_conv import Taps, cropped, padded, padded_shape
 from tapegrad.kernels.tensorflow_lengths import Size
+from tapegrad.kernels.tensorflow_pick import getitem
 from tapegrad.kernels.tensorflow_promotion import asarray, converted
-from tapegrad.kernels.tensorflow_shape import broadcast_to, zeros
+from tapegrad.kernels.tensorflow_shape import broadcast_to, reshape, stack, zeros
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 
 _MAX_POOL_GRAD = calls.op("MaxPoolGrad")
+_SELECT = calls.op("Select")
+_UNPACK, _ZEROS_LIKE = calls.op("Unpack"), calls.one("ZerosLike")
 
 
 def _lowest(dtype: Any) -> Any:
@@ -57,12 +61,29 @@ def _reduced(x: Any, combine: Any, window: Ints, stride: Ints, padding: Pairs, d
     for axis, (k, s, d, p) in enumerate(zip(window, stride, dilation, out, strict=True)):
         if k == 1 and s == 1:
             continue
+        if k == s and d == 1 and k > 1 and all(type(n) is int for n in x.shape[1:]):
+            x = _tiled(x, combine, axis + 1, k, p)
+            continue
         parts = _along(rank, axis, k, p, s, d, x.shape[1:-1]).taken(x)
         y = parts[0]
         for part in parts[1:]:
             y = combine(y, part)
         x = y
     return x
+
+
+def _tiled(x: Any, combine: Any, axis: int, k: int, places: int) -> Any:
+    """Windows side by side along an axis, combined.
+
+    Taken apart where they lie (measured for 32x28x28x6 and 2x2, on the CPU: 170 us, by strided slices 6,700; TensorFlow's
+    own op, which loses NaN, takes 130).
+    """
+    shape = x.shape
+    if shape[axis] != places * k:
+        x = getitem(x, (*[slice(None)] * axis, slice(0, places * k)))
+    apart = reshape(x, (-1, k, math.prod(shape[axis + 1 :])))
+    first, *rest = (made(part, x.dtype) for part in _UNPACK(apart.bare, num=k, axis=1))
+    return reshape(functools.reduce(combine, rest, first), (*shape[:axis], places, *shape[axis + 1 :]))
 
 
 def window_max(x: Any, *, window: Ints, stride: Ints, padding: Pairs, dilation: Ints) -> Any:
@@ -99,11 +120,13 @@ def _chosen(x: Any, y: Any, padding: Pairs, taps: Taps) -> Iterator[Any]:
 def window_put(v: Any, x: Any, y: Any, *, window: Ints, stride: Ints, padding: Pairs, dilation: Ints) -> Any:
     """Zeros like `x`, with `v` added where the first element of each window is that equals its largest, `y`.
 
-    Of windows with NaN, TensorFlow's own op may choose another element than the first NaN.
+    Of windows with NaN that overlap, TensorFlow's own op may choose another element than the first NaN.
     """
     v, x, y = asarray(v), asarray(x), asarray(y)
     if 0 in (*x.shape, *y.shape):
         return zeros(x.shape, dtype=v.dtype)
+    if _tiles(x.shape, y.shape, window, stride, padding, dilation):
+        return _put_into_tiles(v, x, y, window)
     d = x.dtype
     if len(window) == 2 and v.dtype is d is y.dtype and (d is F32 or d is F64) and dilation == (1, 1) and not any(map(any, padding)):
         sizes = {"ksize": [1, *window, 1], "strides": [1, *stride, 1], "padding": "VALID", "data_format": "NHWC"}
@@ -111,6 +134,57 @@ def window_put(v: Any, x: Any, y: Any, *, window: Ints, stride: Ints, padding: P
     taps = Taps(window, y.shape[1:-1], stride, dilation)
     parts = [where(chosen, v, 0) for chosen in _chosen(x, y, padding, taps)]
     return cropped(taps.added(parts, padded_shape(x.shape, padding)), x.shape[1:-1], padding)
+
+
+def _tiles(shape: Any, out: Any, window: Ints, stride: Ints, padding: Pairs, dilation: Ints) -> bool:
+    """Whether windows lie side by side, with lengths that are known."""
+    return (
+        window == stride
+        and all(d == 1 for d in dilation)
+        and not any(map(any, padding))
+        and all(type(n) is int for n in (*shape[1:], *out[1:]))
+    )
+
+
+def _put_into_tiles(v: Any, x: Any, y: Any, window: Ints) -> Any:
+    """Along one axis after the other: each part of a window is given what the parts before it leave, if it has the largest.
+
+    Measured for 32x28x28x6 and 2x2, on the CPU: TensorFlow's own op takes three times as long, unless what it is given is
+    what its other op gave.
+    """
+    covered = tuple(p * k for p, k in zip(y.shape[1:-1], window, strict=True))
+    left = tuple((0, n - c) for n, c in zip(x.shape[1:-1], covered, strict=True))
+    x = cropped(x, covered, left)
+    return padded(_put_along(v, x, y, window, 1), left, 0)
+
+
+def _select(found: Any, a: Any, b: Any) -> Any:
+    """`where` for arrays of one shape, by the older op: that of today takes four times as long on the CPU (2.21)."""
+    return made(_SELECT(found.bare, a.bare, b.bare), a.dtype, a._shape)
+
+
+def _put_along(v: Any, x: Any, y: Any, window: Ints, axis: int) -> Any:
+    if axis > len(window):
+        return v
+    k, shape = window[axis - 1], x.shape
+    inner = math.prod(shape[axis + 1 :])
+    short = (*shape[:axis], shape[axis] // k, *shape[axis + 1 :])
+    flat = reshape(x, (-1, k, inner))
+    parts = [reshape(made(t, x.dtype), short) for t in _UNPACK(flat.bare, num=k, axis=1)] if k > 1 else [x]
+    zero, rest, put = made(_ZEROS_LIKE(v.bare), v.dtype, v._shape), v, []
+    for i, part in enumerate(parts):
+        top = part
+        for a, n in enumerate(window[axis:], axis + 1):
+            top = _tiled(top, maximum, a, n, top.shape[a] // n) if n > 1 else top
+        if i + 1 < k:
+            found = equal(top, y)
+            if x.dtype.kind in "fV":
+                found = logical_or(found, isnan(top))  # then the largest is NaN
+            given, rest = _select(found, rest, zero), _select(found, zero, rest)
+        else:
+            given = rest
+        put.append(reshape(_put_along(given, part, top, window, axis + 1), (-1, inner)))
+    return reshape(stack(put, axis=1), shape)
 
 
 def window_take(v: Any, x: Any, y: Any, *, window: Ints, stride: Ints, padding: Pairs, dilation: Ints) -> Any:
