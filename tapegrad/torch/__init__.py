@@ -4,6 +4,7 @@ Names, signatures, defaults and errors are PyTorch's; the tensors are tapegrad's
 under any tape.  What is not here raises an AttributeError that says so.
 """
 
+from math import e, inf, nan, pi
 from typing import Any as _Any
 
 from tapegrad.silence import silence as _silence
@@ -38,14 +39,29 @@ from tapegrad.torch.amp.autocast_mode import (
 from tapegrad.torch.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 
 _silence()
+newaxis = None
 globals().update(_DTYPES)
 globals().update(_TYPES)
+
+
+#: What is a function of neural networks under the same name, with the same arguments.
+_OF_NN = frozenset(
+    [
+        *(f"conv{t}{n}d" for t in ("", "_transpose") for n in (1, 2, 3)),
+        *(f"max_pool{n}d" for n in (1, 2, 3)),
+        *("avg_pool1d", "adaptive_avg_pool1d", "dropout", "alpha_dropout", "feature_alpha_dropout", "celu", "selu", "prelu", "rrelu"),
+        *("hardshrink", "cosine_similarity", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle"),
+        *("layer_norm", "group_norm", "rms_norm", "bilinear"),
+    ]
+)
 
 
 def __getattr__(name: str) -> _Any:
     """A module that is imported when it is first asked for."""
     from importlib import import_module, util
 
+    if name in _OF_NN:
+        return getattr(import_module("tapegrad.torch.nn.functional"), name)
     if name == "vmap":
         return import_module("tapegrad.torch.func").vmap
     if (name == "_C" or not name.startswith("_")) and util.find_spec(f"tapegrad.torch.{name}") is not None:
@@ -56,6 +72,7 @@ def __getattr__(name: str) -> _Any:
 
 
 globals().update(_functions.install())
+_functions.add_in_place(Tensor, globals())
 _tagged.name_all(globals())
 _tagged.name_all(Tensor)
 globals().update({name: getattr(_info, name) for name in _info.NAMES})

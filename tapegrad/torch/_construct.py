@@ -134,12 +134,33 @@ def _complex(data: complex, wanted: Any) -> Any:
     return (default_of(complex) if wanted is None else wanted).type(data)
 
 
+def _first(data: Any) -> Any:
+    """An array as deep as the first items of nested sequences are."""
+    depth, at = [], data
+    while isinstance(at, list | tuple):
+        depth.append(len(at))
+        at = at[0] if at else None
+    return np.empty(depth)
+
+
+def _uneven(data: Any, shape: tuple[int, ...], level: int) -> str | None:
+    """What is said of the first sequence whose length is not that of its level."""
+    if not isinstance(data, list | tuple):
+        return None
+    if level >= len(shape):
+        return None
+    if len(data) != shape[level]:
+        return f"expected sequence of length {shape[level]} at dim {level} (got {len(data)})"
+    return next((text for d in data if (text := _uneven(d, shape, level + 1)) is not None), None)
+
+
 def _nested(data: Any, wanted: Any) -> Any:
     plain, weak = _plain(data)
     try:
         found = np.array(plain)
     except (ValueError, TypeError, OverflowError) as error:
-        raise ValueError(f"expected sequences of equal length at every level: {error}") from error
+        uneven = _uneven(plain, np.shape(_first(plain)), 0)
+        raise ValueError(uneven or f"expected sequences of equal length at every level: {error}") from error
     if found.dtype.kind not in "biufc":
         if found.dtype.kind == "O":
             raise TypeError("expected numbers or sequences of them; too many dimensions or unequal lengths")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.errors import BoundsError, DeviceError, NotDifferentiable, SpentError, TapegradError
@@ -70,6 +71,9 @@ def failed(op: Any, error: Exception, raws: Sequence[Any]) -> Exception:
     return translated(made)
 
 
+_SHAPES = re.compile(r"could not be broadcast together with shapes \(([\d, ]*)\) \(([\d, ]*)\)")
+
+
 def translated(error: Exception) -> Exception:
     """An error of tapegrad's as the builtin that PyTorch would raise, with the same text."""
     if isinstance(error, SpentError):
@@ -78,9 +82,18 @@ def translated(error: Exception) -> Exception:
         return NotImplementedError(str(error))
     if isinstance(error, BoundsError):
         text = str(error)
-        if "axis" in text:
+        place = re.search(r"axis (-?[0-9]+) is out of bounds for array of dimension ([0-9]+)", text)
+        if place:
+            d, n = int(place[1]), max(int(place[2]), 1)
+            text = f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})"
+        elif "axis" in text:
             text = f"Dimension out of range: {text}"
         return IndexError(text)
+    shapes = _SHAPES.search(str(error))
+    if shapes:  # inside an op that is made of others
+        found = broadcast_text(*(tuple(map(int, re.findall(r"\d+", s))) for s in shapes.groups()))
+        if found is not None:
+            return RuntimeError(found)
     if isinstance(error, RuntimeError | TypeError | IndexError) or not isinstance(error, TapegradError):
         return error
     return RuntimeError(str(error))

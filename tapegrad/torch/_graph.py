@@ -23,6 +23,7 @@ class GradientEdge(NamedTuple):
 
     node: Any
     output_nr: int
+    ownership_token: Any = None
 
 
 _SEEN: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
@@ -129,8 +130,8 @@ class Between(Node):
         """The same object for a step, as long as anybody holds it."""
         key = hash((id(node), step))
         found = _SEEN.get(key)
-        if type(found) is not Between or found._node is not node or found._step != step:
-            found = _SEEN[key] = Between(node, step)
+        if not isinstance(found, Between) or found._node is not node or found._step != step:
+            found = _SEEN[key] = _step_class(step[0])(node, step)
         return found
 
     def name(self) -> str:
@@ -141,10 +142,15 @@ class Between(Node):
         return _edges(self._node, self._step[1])
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is Between and other._node is self._node and other._step == self._step
+        return isinstance(other, Between) and other._node is self._node and other._step == self._step
 
     def __hash__(self) -> int:
         return hash((id(self._node), self._step))
+
+
+@functools.cache
+def _step_class(name: str) -> type[Between]:
+    return type(name, (Between,), {})
 
 
 class AccumulateGrad(Node):

@@ -106,7 +106,7 @@ def permute(x: Any, *dims: Any) -> Any:
     """The axes in another order."""
     n = len(x.array.shape)
     given = sizes(dims)
-    order = tuple(dimension(d, n) for d in given) if n else ()
+    order = tuple(dimension(d, n) for d in given) if n == len(given) else ()
     if sorted(order) != list(range(n)) and (n or given):
         raise RuntimeError("permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
                            f"ordering of dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(given)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,13 @@ def only(x: Any) -> Any:
     if found.size != 1:
         raise RuntimeError(f"a Tensor with {found.size} elements cannot be converted to Scalar")
     return found.reshape(())[()]
+
+
+def _one(self: Any) -> Any:
+    """`item` where Python asks for a number."""
+    if math.prod(self.array.shape) != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return item(self)
 
 
 def item(self: Any) -> Any:
@@ -128,9 +136,9 @@ MEMBERS: dict[str, Any] = {
     "__len__": _length,
     "__iter__": _iterate,
     "__bool__": truth,
-    "__int__": lambda self: int(item(self)),
-    "__float__": lambda self: float(item(self)),
-    "__complex__": lambda self: complex(item(self)),
+    "__int__": lambda self: int(_one(self)),
+    "__float__": lambda self: float(_one(self)),
+    "__complex__": lambda self: complex(_one(self)),
     "__index__": _index,
     "__array__": _array,
     "__array_priority__": 1000,

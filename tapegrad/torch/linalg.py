@@ -27,7 +27,7 @@ def _guarded(name: str, f: Any, *args: Any, **words: Any) -> Any:
     try:
         return f(*args, **words)
     except (TapegradError, np.linalg.LinAlgError, RuntimeError, ValueError) as error:
-        raise LinAlgError(_text(name, error)) from error
+        raise LinAlgError(_text(name, error, x)) from error
 
 
 def _cholesky(x: Any, upper: bool) -> Any:
@@ -35,14 +35,46 @@ def _cholesky(x: Any, upper: bool) -> Any:
     raw = y.array
     # TensorFlow's kernel says nothing, and leaves NaN (2.21)
     if type(raw) not in OF_NUMPY and hasattr(getattr(raw, "bare", None), "numpy") and np.isnan(np.asarray(raw)).any():
-        raise LinAlgError(_text("cholesky", ValueError("NaN")))
+        raise LinAlgError(_text("cholesky", ValueError("NaN"), x))
     return y
 
 
-def _text(name: str, error: Exception) -> str:
+def _text(name: str, error: Exception, x: Any) -> str:
+    raw = np.asarray(x.array)
+    rows = raw.reshape(-1, *raw.shape[-2:])
     if name == "cholesky":
-        return "linalg.cholesky: The factorization could not be completed because the input is not positive-definite."
-    return f"linalg.{name}: The diagonal element is zero, the {name} could not be completed because the input matrix is singular. ({error})"
+        found = ((i, n) for i, m in enumerate(rows) for n in range(1, m.shape[0] + 1) if _is_not_positive(m[:n, :n]))
+        batch, order = next(found, (0, 1))
+        where = f"(Batch element {batch}): " if raw.ndim > 2 else ""
+        return (
+            f"linalg.cholesky: {where}The factorization could not be completed because the input is not positive-definite (the leading "
+            f"minor of order {order} is not positive-definite)."
+        )
+    place = next((_zero_pivot(m) for m in rows if np.linalg.matrix_rank(m) < m.shape[0]), 1)
+    what = {"inv": "inversion"}.get(name, name)
+    return (
+        f"linalg.{name}: The diagonal element {place} is zero, the {what} could not be completed because the input matrix is singular."
+    )
+
+
+def _is_not_positive(m: Any) -> bool:
+    try:
+        np.linalg.cholesky(m)
+    except np.linalg.LinAlgError:
+        return True
+    return False
+
+
+def _zero_pivot(m: Any) -> int:
+    """The number, from 1, of the first pivot of an elimination that is zero."""
+    u = np.array(m)
+    for k in range(len(u)):
+        best = k + int(np.argmax(np.abs(u[k:, k])))
+        u[[k, best]] = u[[best, k]]
+        if u[k, k] == 0:
+            return k + 1
+        u[k + 1 :] -= u[k + 1 :, k : k + 1] / u[k, k] * u[k]
+    return len(u)
 
 
 def _square(name: str, x: Any) -> None:

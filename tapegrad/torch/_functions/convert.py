@@ -113,7 +113,7 @@ def as_dtype(given: Any) -> Any:
     if isinstance(given, str):
         name = given.rpartition(".")[2]
         if name not in LEGACY:
-            raise RuntimeError(f"invalid type: '{given}'")
+            raise ValueError(f"invalid type: '{given}'")
         return NAMES[LEGACY[name]]
     found = getattr(given, "dtype", None)
     if isinstance(found, DType):

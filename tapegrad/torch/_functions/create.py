@@ -315,6 +315,14 @@ _window("blackman_window", lambda t: 0.42 - 0.5 * np.cos(2 * np.pi * t) + 0.08 *
 _window("bartlett_window", lambda t: 1 - np.abs(2 * t - 1))
 
 
+@function
+def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None, **words: Any) -> Any:
+    """The window of Kaiser, a quotient of Bessel functions."""
+    n = window_length + 1 if periodic and window_length > 1 else window_length
+    found = np.kaiser(n, beta)[:window_length].astype(_numpy(dtype))
+    return finished(found, words.get("requires_grad", False), None, words.get("device"))
+
+
 # -- like another ----------------------------------------------------------------------------------------------
 def _new(name: str) -> Any:
     make = FUNCTIONS[name.removeprefix("new_")]

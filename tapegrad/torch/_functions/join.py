@@ -32,7 +32,7 @@ def _cat(tensors: Any, dim: int) -> Any:
         raise TypeError("cat(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor")
     found = list(tensors)
     if not found:
-        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     for i, t in enumerate(found):
         if not isinstance(t, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
@@ -349,6 +349,7 @@ for _name, _other in _OTHER_NAMES.items():
     METHODS[_name] = VIEWS[_other]
 for _name in ("unsqueeze", "squeeze", "transpose", "t"):
     METHODS[f"{_name}_"] = _reshaping(VIEWS[_name])
-METHODS["broadcast_to"] = lambda self, size: VIEWS["expand"](self, *lengths((size,)))
+METHODS["swapaxes_"] = METHODS["swapdims_"] = METHODS["transpose_"]
+METHODS["broadcast_to"] = lambda self, *size: VIEWS["expand"](self, *lengths(size))
 METHODS["split_with_sizes"] = lambda self, split_sizes, dim=0: VIEWS["split"](self, split_sizes, dim)
 METHODS["unsafe_chunk"] = METHODS["unsafe_split"] = VIEWS["chunk"]

@@ -129,7 +129,8 @@ def _nan_to_num(x: Any, nan: float | None = None, posinf: Any = None, neginf: An
 def _pow(x: Any, exponent: Any) -> Any:
     if type(exponent) in (int, float) and isinstance(x, Tensor):
         if exponent == 2:
-            return S.square(x) if x.array.dtype.kind != "b" else S.pow(x, exponent)
+            plain = x.array.dtype.kind not in "b" if type(exponent) is int else x.array.dtype.kind in "fcV"
+            return S.square(x) if plain else S.pow(x, exponent)
         if exponent < 0 and type(exponent) is int and x.array.dtype.kind in "iu":
             raise RuntimeError("Integers to negative integer powers are not allowed.")
     return S.pow(x, exponent)

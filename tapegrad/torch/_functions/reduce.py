@@ -324,6 +324,26 @@ def _quantile(x: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, skip:
     return keep[0] if np.ndim(raw) == 0 else S.stack(keep, axis=0)
 
 
+def _nanquantile(x: Any, q: Any, dim: Any, keepdim: bool, interpolation: str) -> Any:
+    """The quantile of those of each row that are not NaN."""
+    d = 0 if dim is None else dimension(dim, len(x.array.shape))
+    rows = S.reshape(x, (-1,)) if dim is None else S.moveaxis(x, d, -1)
+    flat = S.reshape(rows, (-1, rows.array.shape[-1]))
+    found = []
+    for i in range(flat.array.shape[0]):
+        row = S.getitem(flat, i)
+        kept = np.flatnonzero(~np.isnan(np.asarray(row.array)))
+        found.append(_quantile(S.take(row, kept, axis=0) if len(kept) else S.getitem(row, slice(0, 1)), q, None, False, interpolation))
+    many = len(found[0].array.shape)
+    y = S.stack(found, axis=-1)
+    shape = rows.array.shape[:-1]
+    y = S.reshape(y, (*y.array.shape[:many], *shape))
+    if keepdim:
+        at = [1] * len(x.array.shape) if dim is None else [*x.array.shape[:d], 1, *x.array.shape[d + 1 :]]
+        y = S.reshape(y, (*y.array.shape[:many], *at))
+    return y
+
+
 def _between(a: Any, b: Any, part: float) -> Any:
     return S.add(a, S.multiply(S.subtract(b, a), part))
 
@@ -379,6 +399,8 @@ _BOTH = {
     "mode(input, dim=-1, keepdim=False)": "_mode(input, dim, keepdim)",
     "quantile(input, q, dim=None, keepdim=False, *, interpolation='linear')":
         "_quantile(input, q, dim, keepdim, interpolation)",
+    "nanquantile(input, q, dim=None, keepdim=False, *, interpolation='linear')":
+        "_nanquantile(input, q, dim, keepdim, interpolation)",
     "count_nonzero(input, dim=None)": "S.count_nonzero(input, axis=_axis(dim))",
     "norm(input, p='fro', dim=None, keepdim=False, dtype=None)": "_norm(input, p, dim, keepdim, dtype)",
 }  # fmt: skip
@@ -390,4 +412,5 @@ _FUNCTIONS_ONLY = {
 }  # fmt: skip
 _NAMES = {k: v for k, v in list(globals().items()) if callable(v)}
 define(_BOTH, _NAMES)
+define({k: _BOTH[k] for k in _BOTH if k.startswith(("cumsum(", "cumprod("))}, _NAMES, functions=False, methods=False, inplace=True)
 define(_FUNCTIONS_ONLY, _NAMES, methods=False)

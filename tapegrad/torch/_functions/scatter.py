@@ -142,13 +142,58 @@ def _by_rank(first: Any, v: Any, where: Any, shape: Any, reduce: str, hit: Any) 
     return S.reshape(op(full, axis=1), shape)
 
 
+def _put(x: Any, src: Any, index: Any) -> Any:
+    """A copy with what an index picks replaced."""
+    if tuple(src.array.shape) != np.empty(x.array.shape, np.int8)[index].shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.array.shape)}, slice size = "
+            f"{list(np.empty(x.array.shape, np.int8)[index].shape)}"
+        )
+    return S.put(x, src, index)
+
+
+def _select_scatter(x: Any, src: Any, dim: int, index: int) -> Any:
+    return _put(x, src, (*[slice(None)] * dimension(dim, len(x.array.shape)), int(index)))
+
+
+def _slice_scatter(x: Any, src: Any, dim: int, start: Any, end: Any, step: int) -> Any:
+    return _put(x, src, (*[slice(None)] * dimension(dim, len(x.array.shape)), slice(start, end, step)))
+
+
+def _diagonal_scatter(x: Any, src: Any, offset: int, dim1: int, dim2: int) -> Any:
+    shape = x.array.shape
+    where = wrap(np.arange(x.array.size).reshape(shape)).diagonal(offset, dim1, dim2)
+    if tuple(where.array.shape) != tuple(src.array.shape):
+        raise RuntimeError("expected src to have a size equal to the slice of self. src size = "
+                           f"{list(src.array.shape)}, slice size = {list(where.array.shape)}")  # fmt: skip
+    flat = S.put(S.reshape(x, (-1,)), S.reshape(src, (-1,)), np.asarray(where.array).reshape(-1))
+    return S.reshape(flat, shape)
+
+
+def _index_reduce(x: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool) -> Any:
+    d = dimension(dim, len(x.array.shape))
+    wide = wrap(raw_of(index).reshape([-1 if k == d else 1 for k in range(len(source.array.shape))]))
+    return _scatter_reduce(x, d, wide.expand(*source.array.shape), source, reduce, include_self)
+
+
+_NAMES = {k: v for k, v in list(globals().items()) if callable(v)}
+define(
+    {
+        "select_scatter(input, src, dim, index)": "_select_scatter(input, src, dim, index)",
+        "slice_scatter(input, src, dim=0, start=None, end=None, step=1)": "_slice_scatter(input, src, dim, start, end, step)",
+        "diagonal_scatter(input, src, offset=0, dim1=0, dim2=1)": "_diagonal_scatter(input, src, offset, dim1, dim2)",
+    },
+    _NAMES,
+)
 define(
     {
         "scatter(input, dim, index, src=None, *, value=None, reduce=None)": "_scatter(input, dim, index, src, value, reduce)",
         "scatter_add(input, dim, index, src)": "_scatter_add(input, dim, index, src)",
         "scatter_reduce(input, dim, index, src, reduce, *, include_self=True)":
             "_scatter_reduce(input, dim, index, src, reduce, include_self)",
+        "index_reduce(input, dim, index, source, reduce, *, include_self=True)":
+            "_index_reduce(input, dim, index, source, reduce, include_self)",
     },
-    {k: v for k, v in list(globals().items()) if callable(v)},
+    _NAMES,
     inplace=True,
 )  # fmt: skip

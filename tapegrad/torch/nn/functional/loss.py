@@ -91,7 +91,7 @@ def _labels(x: Any, target: Any, name: str) -> Any:
     if raw.dtype not in (np.int64, np.uint8):
         from tapegrad.torch._dtypes import SCALAR_TYPES
 
-        raise RuntimeError(f"expected scalar type Long but found {SCALAR_TYPES[target.dtype]}")
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {SCALAR_TYPES[target.dtype]}")
     axis = 0 if len(shape) == 1 else 1
     wanted = shape[:axis] + shape[axis + 1 :]
     if raw.shape != wanted:

@@ -116,7 +116,7 @@ class RNNBase(Module):
         batched = packed or rank == 3
         if not packed:
             if rank not in (2, 3):
-                raise ValueError(f"{self._kind}: Expected input to be 2D or 3D, got {rank}D tensor")
+                raise ValueError(f"{self._kind}: Expected input to be 2D or 3D, got {rank}D instead")
             if rank == 2:
                 x = x.unsqueeze(1)
             elif self.batch_first:
