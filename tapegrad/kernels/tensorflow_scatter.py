@@ -90,8 +90,8 @@ def rows_add(g: Any, ids: Any, shape: Any) -> Any:
 
 
 def rows_add_later(g: Any, ids: Any, shape: Any) -> Any:
-    """The rows as they are, with ids counted from the start."""
-    at = reshape(place_of(ids, shape[0]), (-1,))
+    """The rows as they are, with ids counted from the start, in the ids' own dtype."""
+    at = converted(reshape(place_of(ids, shape[0]), (-1,)), asarray(ids).dtype)
     return Rows(reshape(g, (at.shape[0], *shape[1:])), at, shape)
 
 
