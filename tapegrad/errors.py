@@ -43,6 +43,17 @@ class MatrixError(TapegradError, _LinAlgError):
     """A matrix is singular, or not positive definite, or an algorithm does not converge for it."""
 
 
+class ResourceError(TapegradError, MemoryError):
+    """There is no room for an array on its device: it is larger than what is left, or than any memory.
+
+    Before: one batch of all.  After: several, or `tapegrad.checkpoint`, which keeps fewer intermediate values.
+    """
+
+
+class KernelError(TapegradError, RuntimeError):
+    """A kernel failed for a reason of its own: that of the library is chained."""
+
+
 class GradientError(TapegradError, RuntimeError):
     """A derivative cannot be had as it was asked for."""
 

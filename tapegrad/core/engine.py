@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from tapegrad.core.recorder import Owners, Recorder
 
+#: Each gives, for the name of an op, an error inside its derivative and the cotangent, the error that is to be raised.
+FOREIGN: list[Callable[[str, Exception, Any], Exception]] = []
+
 _by_age = attrgetter("seq")
 #: Held while nodes are marked; never while a rule runs.
 _marking = _thread.allocate_lock()
@@ -101,7 +104,8 @@ def sweep(
 
 def _run(order: list[Node], start: int, stop: int, recorded: bool, consumed: Owners | None) -> None:
     """The inner loop: every node from `start` to `stop` that has received a cotangent passes it on."""
-    node = None
+    node: Node | None = None
+    g: Any = None
     try:
         for node in order[start:stop] if start or stop < len(order) else order:
             g = node.grad
@@ -116,8 +120,12 @@ def _run(order: list[Node], start: int, stop: int, recorded: bool, consumed: Own
                 node.op = SPENT
                 node.p = node.q = node.s = node.t = node.held = None
     except Exception as error:
-        if node is not None and not getattr(error, "__notes__", None):
-            error.add_note(f"in the derivative of {node.op.name}")
+        if node is not None:
+            for translate in FOREIGN:
+                if (made := translate(node.op.name, error, g)) is not error:
+                    raise made from error
+            if not getattr(error, "__notes__", None):
+                error.add_note(f"in the derivative of {node.op.name}")
         raise
 
 

@@ -122,6 +122,8 @@ def nextafter(x1: Any, x2: Any) -> Any:
     """By the bits, which count as the numbers do."""
     a, b, d = pair(x1, x2)
     x1, x2 = made(a, d), made(b, d)
+    if d.kind == "c":
+        raise TypeError("nextafter of complex numbers: they have no order")
     if d.kind not in "fV":
         return nextafter(converted(x1, inexact(d)), converted(x2, inexact(d)))
     away = equal(greater(x2, x1), greater(x1, 0))

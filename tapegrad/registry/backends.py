@@ -148,7 +148,16 @@ def _translate_errors() -> None:
     """Which of tapegrad's errors stands for each of TensorFlow's."""
     import tensorflow as tf
 
-    from tapegrad.errors import BoundsError, DeviceError, DTypeError, EscapedError, MatrixError, ShapeError
+    from tapegrad.errors import (
+        BoundsError,
+        DeviceError,
+        DTypeError,
+        EscapedError,
+        KernelError,
+        MatrixError,
+        ResourceError,
+        ShapeError,
+    )
 
     def shape_or_bounds(error: Exception) -> type[Exception]:
         text = str(error)
@@ -159,6 +168,8 @@ def _translate_errors() -> None:
     def always(kind: type[Exception]) -> Callable[[Exception], type[Exception]]:
         return lambda error: kind
 
+    ERRORS[tf.errors.OpError] = always(KernelError)
+    ERRORS[tf.errors.ResourceExhaustedError] = always(ResourceError)
     ERRORS[tf.errors.InvalidArgumentError] = shape_or_bounds
     ERRORS[tf.errors.OutOfRangeError] = always(BoundsError)
     def of_type(error: Exception) -> Callable[[str], Exception]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tapegrad.core.engine import FOREIGN
 from tapegrad.core.foreign import STANDING
 from tapegrad.core.node import Node
 from tapegrad.core.recorder import Owners, shared
@@ -18,6 +20,7 @@ from tapegrad.errors import (
     DTypeError,
     MatrixError,
     RangeError,
+    ResourceError,
     ShapeError,
     TapegradError,
 )
@@ -186,7 +189,7 @@ def failed(op: Op, error: Exception, raws: Sequence[Any]) -> Exception:
         return error
     names = [f"{op.arrays[0]}[{i}]" for i in range(len(raws))] if op.variadic else op.arrays
     given = ", ".join(f"{n}: {_describe(r)}" for n, r in zip(names, raws, strict=False))
-    text = f"{op.name}({', '.join(op.arrays)}): {error}\n  {given}"
+    text = f"{op.name}({', '.join(op.arrays)}): {_said(error)}" + (f"\n  {given}" if given else "")
     made: TapegradError
     known = next((ERRORS[c] for c in type(error).__mro__ if c in ERRORS), None) if ERRORS else None
     if known is not None:
@@ -203,10 +206,35 @@ def failed(op: Op, error: Exception, raws: Sequence[Any]) -> Exception:
         made = DTypeError(text)
     elif isinstance(error, OverflowError):
         made = RangeError(text)
+    elif isinstance(error, MemoryError):
+        made = ResourceError(text)
+    elif isinstance(error, ZeroDivisionError) and any(getattr(r, "shape", None) == () for r in raws):
+        made = BoundsError(f"{op.name}({', '.join(op.arrays)}): expected at least one axis, got an array of none\n  {given}")
     else:
         error.add_note(f"in {op.name}, given {given}")
         return error
     return made
+
+
+def failed_inside(name: str, error: Exception, g: Any) -> Exception:
+    """What is raised for an error of a kernel set's library inside a derivative; any other error as it is."""
+    known = next((ERRORS[c] for c in type(error).__mro__ if c in ERRORS), None) if ERRORS else None
+    if known is None or isinstance(error, TapegradError | TypeError | ValueError):
+        return error
+    gs = [c for c in (g if isinstance(g, tuple | list) else (g,)) if c is not None]
+    given = ", ".join(f"cotangent: {_describe(getattr(c, 'array', c))}" for c in gs)
+    return known(error)(f"the derivative of {name}: {_said(error)}\n  {given}")
+
+
+FOREIGN.append(failed_inside)
+
+#: What TensorFlow puts before its messages and behind them: the wrapper of an eager op.
+_WRAPPED = re.compile(r"\{\{function_node [^}]*\}\} ?|(?: \[Op:\w+\])(?: name: *)?$")
+
+
+def _said(error: Exception) -> str:
+    """The message of an error, without the names of TensorFlow's own nodes."""
+    return _WRAPPED.sub("", str(error))
 
 
 def _describe(raw: Any) -> str:

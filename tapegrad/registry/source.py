@@ -269,7 +269,13 @@ def _first_array(kinds: list[str]) -> str:
 
 
 def _failing(raws: str) -> list[str]:
-    return ["    except Exception as error:", f"        raise failed(OP, error, {raws}) from error"]
+    return [
+        "    except Exception as error:",
+        f"        failure = failed(OP, error, {raws})",
+        "        if failure is error:",  # which keeps what it came from
+        "            raise",
+        "        raise failure from error",
+    ]
 
 
 def _unrecorded(indent: str) -> list[str]:
@@ -446,11 +452,12 @@ def _composite(op: Op, raws: str, nodes: str) -> list[str]:
         f"            return BODY(F, {tensors}{_keywords(op)})",
         "        try:",
         f"            y = BODY(space_of({listed}), {passed}{_keywords(op)})",
-        "        except Exception as error:",
-        f"            raise failed(OP, error, {listed}) from error",
+        *(f"    {line}" for line in _failing(listed)),
         "        return outputs(OP, y, None, None, None, None)",
         *([f"    {op.arrays[0]} = all_unstyled({op.arrays[0]}, raws, nodes)"] if op.variadic else []),
-        f"    return BODY(F, {_given(op)}{_keywords(op)})",
+        "    try:",
+        f"        return BODY(F, {_given(op)}{_keywords(op)})",
+        *_failing(listed),
     ]
 
 
