@@ -118,7 +118,7 @@ def truth(condition: Any, x1: Any, x2: Any) -> Any:
     return made(_BROADCAST(y.bare, whole), d)
 
 
-_BROADCAST, _BROADCAST_ARGS = calls.two("BroadcastTo"), calls.two("BroadcastArgs")
+_BROADCAST, _BROADCAST_ARGS = calls.growing("BroadcastTo", 1), calls.two("BroadcastArgs")
 
 
 # -- logic -----------------------------------------------------------------------------------------------

@@ -14,8 +14,8 @@ from tapegrad.kernels.tensorflow_calls import INT64, constant, ints, number, sca
 from tapegrad.kernels.tensorflow_lengths import Size, is_static, shape_tensor
 from tapegrad.kernels.tensorflow_promotion import asarray, common, converted
 
-_FILL, _RANGE = calls.op("Fill"), calls.op("Range")
-_RESHAPE, _BROADCAST, _TRANSPOSE = calls.two("Reshape"), calls.two("BroadcastTo"), calls.two("Transpose")
+_FILL, _RANGE = calls.growing("Fill", 0), calls.op("Range")
+_RESHAPE, _BROADCAST, _TRANSPOSE = calls.two("Reshape"), calls.growing("BroadcastTo", 1), calls.two("Transpose")
 _REVERSE, _ROLL = calls.two("ReverseV2"), calls.op("Roll")
 _ADD, _EQUAL = calls.two("AddV2"), calls.two("Equal")
 _CONCAT, _PACK = calls.op("ConcatV2"), calls.op("Pack")

@@ -301,3 +301,17 @@ def test_threads_that_do_not_trace_see_values():
 def test_what_is_no_function_is_refused():
     with pytest.raises(ArgumentError, match="expected a function, got int"):
         tg.function(3)
+
+
+def test_what_is_large_and_known_is_computed_in_the_graph_and_not_held_by_it():
+    @tg.function
+    def f(x):
+        with tg.GradientTape() as tape:
+            tape.watch(x)
+            y = tg.mean(x * tg.asarray(np.float32(2.0), backend="tensorflow"))
+        return tape.gradient(y, x) + tg.zeros(x.shape, backend="tensorflow")
+
+    x = tg.asarray(np.ones(100_000, np.float32), backend="tensorflow")
+    np.testing.assert_allclose(f(x).numpy()[0], 2e-5)
+    ((_, concrete),) = next(iter(f._graphs.values()))._kinds
+    assert max(int(np.prod(t.shape)) for t in concrete.captured_inputs) < 5000
