@@ -131,6 +131,13 @@ def _given(y: Any, g: Any, i: int, batch: Any, recorded: bool) -> Any:
     if shape != y.array.shape:
         from tapegrad.torch._size import Size
 
+        if batch is not None:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of "
+                "the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: "
+                f"grad_output[{i}] has a shape of {Size(shape)} and output[{i}] has a shape of {Size(y.array.shape)}. If you only want "
+                "some tensors in `grad_output` to be considered batched, consider using vmap."
+            )
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{i}] has a shape of {Size(shape)} and output[{i}] has a shape of {Size(y.array.shape)}."
         )
@@ -328,6 +335,8 @@ def grad(
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     ys, xs = tensors_of(outputs, "outputs"), tensors_of(inputs, "inputs")
+    if not xs:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     gs = (None,) * len(ys) if grad_outputs is None else (
         (grad_outputs,) if isinstance(grad_outputs, Core) else tuple(grad_outputs)
     )

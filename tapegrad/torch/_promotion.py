@@ -128,13 +128,26 @@ def meet(op: Any, raws: Sequence[Any], nodes: Sequence[Any]) -> Any:
         elif kind == "b" and op.name == "square":
             common = np.dtype(np.int64)
     elif kind == "c" and op.name in _REAL:
-        raise _REAL[op.name](f'"{op.name}" not implemented for \'{SCALAR_TYPES[dtype_of(common)]}\'')
+        kind_of_error, text = _REAL[op.name]
+        raise kind_of_error(text.format(SCALAR_TYPES[dtype_of(common)]))
     pairs = [_to(r, n, common) for r, n in zip(raws, nodes, strict=True)]
     return tuple(r for r, _ in pairs), tuple(n for _, n in pairs)
 
 
 #: What there is for real numbers alone, and what PyTorch raises for others.
-_REAL = {"floor_divide": NotImplementedError, "remainder": NotImplementedError, "maximum": RuntimeError, "minimum": RuntimeError}
+_REAL: dict[str, tuple[type[Exception], str]] = {
+    **{
+        name: (NotImplementedError, f"\"{kernel}\" not implemented for '{{}}'")
+        for name, kernel in {
+            "floor_divide": "div_floor_cpu", "remainder": "remainder_cpu", "fmod": "fmod_cpu", "atan2": "atan2_cpu", "greater": "gt_cpu",
+            "less": "lt_cpu", "greater_equal": "ge_cpu", "less_equal": "le_cpu", "erf": "erf_vml_cpu", "erfc": "erfc_vml_cpu",
+            "gammaln": "lgamma", "digamma": "digamma", "hypot": "hypot_cpu", "erfinv": "erfinv_vml_cpu",
+        }.items()
+    },
+    **{name: (RuntimeError, f"{name} not implemented for complex tensors.") for name in ("maximum", "minimum")},
+    **{name: (NotImplementedError, f"{name} is not supported for complex inputs") for name in ("floor", "ceil", "trunc", "round")},
+    **dict.fromkeys(("relu", "at_least", "at_most"), (NotImplementedError, "clamp is not supported for complex types")),
+}  # fmt: skip
 
 
 def _refuse_bool(name: str) -> None:

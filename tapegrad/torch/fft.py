@@ -9,6 +9,7 @@ import numpy as np
 import tapegrad.fft as _core
 from tapegrad.torch._dtypes import DEFAULT, numpy_of
 from tapegrad.torch._functions._build import compiled
+from tapegrad.torch._shapes import dimension
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import adopt, wrap
 
@@ -22,8 +23,12 @@ def _float(x: Any) -> Any:
 
 
 def _one(f: Any, x: Any, n: Any, dim: int, norm: Any) -> Any:
-    if n is not None and n < 1:
-        raise RuntimeError(f"Invalid number of data points ({n}) specified")
+    d = dimension(dim, len(x.array.shape))
+    points = n
+    if n is None:
+        points = x.array.shape[d] if f not in (_core.irfft, _core.hfft) else 2 * (x.array.shape[d] - 1)
+    if points < 1:
+        raise RuntimeError(f"Invalid number of data points ({points}) specified")
     return adopt(f(_float(x), n=n, axis=dim, norm=_norm(norm)))
 
 

@@ -25,6 +25,11 @@ CALLS = [
     "x.index_reduce(0, t.tensor([0, 0]), y[:2], 'prod', include_self=False)",
     "t.dropout(x, 0.0, True)", "t.celu(x)", "t.layer_norm(x, (4,))", "t.conv1d(seq, c[:, :4, :3])", "t.group_norm(img, 2)",
     "t.cosine_similarity(x, y)", "t.exp_(x * 1)", "t.clamp_(x * 1, 0, 1)", "(x * 1).cumsum_(0)", "(x * 1).cumprod_(1)",
+    "t.fmax(x, x.round())", "t.fmin(x, x.detach())", "t.fmax(t.where(x > 0, t.nan, x), y)", "z.to(t.float64)",
+    "t.stft(seq[0], 4, 2, return_complex=True)", "t.stft(seq[0], 4, return_complex=True, center=False, normalized=True)",
+    "t.stft(seq[0], 4, 2, 3, w[:3], return_complex=True, onesided=False)",
+    "t.istft(t.stft(img.reshape(2, -1), 4, 2, window=w.abs() + 1, return_complex=True), 4, 2, window=w.abs() + 1)",
+    "t.istft(t.stft(seq[0], 4, 2, return_complex=True), 4, 2, length=7)",
     "x.broadcast_to(2, 3, 4)", "x.broadcast_to((2, 3, 4))", "(x * 1).swapaxes_(0, 1)",
     "i.pow(2.0)", "i**2.0", "i.pow(2)", "m**2", "x.pow(2.0)", "t.kaiser_window(5)", "t.kaiser_window(4, False, 6.0, dtype=t.float64)",
 ]  # fmt: skip
@@ -44,6 +49,9 @@ MESSAGES = [
     "t.linalg.cholesky(t.tensor([[1.0, 2], [2, 1]]))", "t.linalg.cholesky(-t.eye(2)[None])", "t.nn.NLLLoss()(x, v[:3])",
     "t.nn.LSTM(2, 3)(t.ones(2))", "v.type('torch.Foo')", "(x * 1).split(2)[0].add_(1)", "(x * 1).unbind(0)[0].mul_(2)",
     "t.autograd.backward(x.sum(), inputs=[])", "t.autocast()", "t.amp.GradScaler('cpu').update()",
+    "z > 1", "z.max()", "z.sort()", "t.relu(z)", "t.maximum(z, z)", "z.floor()", "z % 2", "t.erf(z)", "t.fft.fft(v, dim=3)",
+    "t.fft.fft(t.ones(0))", "t.fft.irfft(t.ones(1))", "t.autograd.grad(x.sum(), [])",
+    "t.autograd.grad(x * 2, x, t.ones(2), is_grads_batched=True)", "t.autograd.gradcheck(t.sin, (v,))",
     "t.func.grad(lambda x: x)(x)", "t.autograd.functional.jacobian(lambda x: t.ones(2), x, strict=True)",
 ]  # fmt: skip
 

@@ -20,12 +20,13 @@ from tapegrad.torch._functions import (
     sampled,
     scatter,
     softmax,
+    spectra,
 )
 from tapegrad.torch._functions._build import FUNCTIONS, METHODS
 from tapegrad.torch._tensor import Tensor
 
 TABLES = (
-    *(pointwise, reduce, create, join, index, scatter, linear, overloads, sampled, softmax),
+    *(pointwise, reduce, create, join, index, scatter, linear, overloads, sampled, softmax, spectra),
     *(convert, copying, random, random_fill, files),
 )
 

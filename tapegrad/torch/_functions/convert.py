@@ -20,6 +20,7 @@ from tapegrad.torch._sparse import sparse_coo_tensor, to_sparse
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor, wrap
 from tapegrad.torch._views import laid_out
+from tapegrad.torch._warnings import warn_once
 
 #: The legacy names of kinds of tensors.
 LEGACY = {
@@ -69,6 +70,9 @@ def to(self: Any, *args: Any, **words: Any) -> Any:
     device, dtype, copy, _ = parse_to(*args, **words)
     x = self if device is None else moved(self, device)
     if dtype is not None and numpy_of(dtype) != x.array.dtype:
+        if x.array.dtype.kind == "c" and numpy_of(dtype).kind != "c":
+            warn_once("imaginary", "Casting complex values to real discards the imaginary part")
+            x = S.real(x)
         return S.astype(x, numpy_of(dtype))
     return x.clone() if copy and x is self else x
 

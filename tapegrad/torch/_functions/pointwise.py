@@ -136,6 +136,11 @@ def _pow(x: Any, exponent: Any) -> Any:
     return S.pow(x, exponent)
 
 
+def _better(op: Any, x: Any, other: Any) -> Any:
+    """The first of two elements where `op` says so, or the other is NaN; of equal ones the first has the derivative."""
+    return S.where(S.logical_or(op(x, other), S.isnan(other)), x, other)
+
+
 def _isclose(x: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
     if x.array.dtype != other.array.dtype:
         raise RuntimeError(f"{_kind(x)} did not match {_kind(other)}")
@@ -235,8 +240,8 @@ _TWO = {
 _TWO_NEW = {
     "maximum(input, other)": "S.maximum(input, other)",
     "minimum(input, other)": "S.minimum(input, other)",
-    "fmax(input, other)": "S.where(S.isnan(input), other, S.where(S.isnan(other), input, S.maximum(input, other)))",
-    "fmin(input, other)": "S.where(S.isnan(input), other, S.where(S.isnan(other), input, S.minimum(input, other)))",
+    "fmax(input, other)": "_better(S.greater_equal, input, other)",
+    "fmin(input, other)": "_better(S.less_equal, input, other)",
     "logaddexp(input, other)": "S.logaddexp(input, other)",
     "rsub(input, other, *, alpha=1)": "S.subtract(other, _scaled(input, alpha))",
     "isnan(input)": "S.isnan(input)",

@@ -107,6 +107,8 @@ def _extreme(op: str, x: Any, dim: Any, keepdim: Any) -> Any:
     """`max` in its three forms: of all, along an axis with indices, of two tensors."""
     if isinstance(dim, Tensor):
         return (S.maximum if op == "max" else S.minimum)(x, dim)
+    if x.array.dtype.kind == "c":
+        raise NotImplementedError(f"\"{op}_{'all' if dim is None else 'values_cpu'}\" not implemented for '{_scalar(x)}'")
     if dim is None:
         if not math.prod(x.array.shape):
             raise RuntimeError(
@@ -139,6 +141,8 @@ def _checked(x: Any, dim: Any, name: str) -> int:
 
 
 def _arg(op: Any, name: str, x: Any, dim: Any, keepdim: bool) -> Any:
+    if x.array.dtype.kind == "c":
+        raise RuntimeError(f"{name}(): does not support complex input")
     if dim is None:
         if not math.prod(x.array.shape):
             raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
@@ -232,6 +236,8 @@ def _order(x: Any, dim: int, descending: bool) -> Any:
 
 
 def _sort(x: Any, dim: int, descending: bool, stable: Any) -> Any:
+    if x.array.dtype.kind == "c":
+        raise RuntimeError(" Sort does not support complex dtypes on CPU")
     if not x.array.shape:
         return named.sort(S.positive(x), wrap(np.int64(0)))
     d = dimension(dim, len(x.array.shape))

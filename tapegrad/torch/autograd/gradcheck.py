@@ -35,7 +35,7 @@ def _checked_inputs(inputs: tuple[Any, ...]) -> list[int]:
     index = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
     if not index:
         raise ValueError(
-            "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
+            "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
         )
     for i in index:
         x = inputs[i]
