@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.core import tensor as core
 from tapegrad.tf.convert import convert, fresh, host, tensors_of
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export, table
@@ -47,6 +48,22 @@ def guarded(x: Any, y: Any, f: Any) -> Tensor:
     zero = S.equal(a, 0)
     nil = S.zeros((), dtype=a.array.dtype)
     return S.where(zero, nil, f(a, S.where(zero, b.array.dtype.type(1), b)))
+
+
+def extreme(x: Any, y: Any, *, largest: bool) -> Tensor:
+    """The larger, or smaller, of two elements.  Of equal ones it is the first: the derivative is all its own, as in TensorFlow."""
+    op = S.maximum if largest else S.minimum
+    for v in (x, y):
+        if isinstance(v, core.Tensor) and (v.node is not None or type(v) is not Tensor):
+            break
+    else:
+        return op(x, y)
+    a, b = pair(x, y)
+    found: Tensor = op(a, b)
+    if (a.node is None and b.node is None) or (type(a.array) is type(b.array) is np.ndarray and not (a.array == b.array).any()):
+        return found
+    first = S.greater_equal(a, b) if largest else S.less_equal(a, b)
+    return S.where(S.logical_or(first, S.isnan(a)), a, b)
 
 
 def compared(op: Any, x: Any, y: Any) -> Tensor:
@@ -139,8 +156,8 @@ math.logical_and logical_and | x, y, name=None | S.logical_and(x, y)
 math.logical_not logical_not | x, name=None | S.logical_not(x)
 math.logical_or logical_or | x, y, name=None | S.logical_or(x, y)
 math.logical_xor | x, y, name="LogicalXor" | S.logical_xor(x, y)
-math.maximum maximum | x, y, name=None | S.maximum(x, y)
-math.minimum minimum | x, y, name=None | S.minimum(x, y)
+math.maximum maximum | x, y, name=None | extreme(x, y, largest=True)
+math.minimum minimum | x, y, name=None | extreme(x, y, largest=False)
 math.multiply multiply | x, y, name=None | S.multiply(x, y)
 math.multiply_no_nan | x, y, name=None | no_nan(x, y, divide=False)
 math.ndtri | x, name=None | S.ndtri(x)
@@ -190,6 +207,7 @@ bitwise.right_shift | x, y, name=None | S.bitwise_right_shift(x, y)
     guarded=guarded,
     host=host,
     made=made,
+    extreme=extreme,
     no_nan=no_nan,
     pair=pair,
     plus=plus,

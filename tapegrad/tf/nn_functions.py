@@ -47,6 +47,11 @@ def _silu(x: Any, beta: Any) -> Tensor:
     return S.silu(x) if type(beta) in (int, float) and beta == 1 else S.multiply(x, S.sigmoid(S.multiply(x, beta)))
 
 
+def _selu(x: Tensor) -> Tensor:
+    """SELU, whose derivative at 0 is TensorFlow's: that of the right side."""
+    return S.where(S.less(x, 0), S.selu(x), S.multiply(x, x.array.dtype.type(1.0507009873554805)))
+
+
 def _crelu(x: Any, axis: int) -> Tensor:
     x = _floating(x, "Relu")
     return S.relu(S.concat([x, S.negative(x)], axis=axis))
@@ -63,7 +68,7 @@ table(
 nn.relu | features, name=None | S.relu(features)
 nn.relu6 | features, name=None | S.relu6(features)
 nn.elu | features, name=None | S.elu(features)
-nn.selu | features, name=None | S.selu(_floating(features, "Selu"))
+nn.selu | features, name=None | _selu(_floating(features, "Selu"))
 nn.leaky_relu | features, alpha=0.2, name=None | S.leaky_relu(_as_float(features, "LeakyRelu"), slope=float(alpha))
 nn.gelu | features, approximate=False, name=None | S.gelu(_floating(features, "Gelu"), approximate="tanh" if approximate else "none")
 nn.silu nn.swish | features, beta=1.0 | _silu(features, beta)
@@ -73,6 +78,7 @@ nn.crelu | features, axis=-1, name=None | _crelu(features, axis)
     C=convert,
     _crelu=_crelu,
     _as_float=_as_float,
+    _selu=_selu,
     _floating=_floating,
     _silu=_silu,
 )
