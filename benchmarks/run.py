@@ -156,7 +156,7 @@ class Run:
             print(report.summary_table(self.result["cases"]))
         rows = self.result["targets"] = targets.judge(self.result)
         shown = [row for row in rows if not self.o.only or row["verdict"] != targets.NOT_RUN]
-        if shown and any(p.name == targets.PEER for p in self.o.peers):
+        if shown and any(p.name in targets.PEERS for p in self.o.peers):
             print(targets.target_table(shown))
 
     def end(self) -> int:

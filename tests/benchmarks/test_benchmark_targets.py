@@ -39,6 +39,21 @@ def test_a_time_is_judged_as_a_multiple_of_torch(found, verdict):
     assert row["verdict"] == verdict
 
 
+@pytest.mark.parametrize(
+    ("nets", "verdict"),
+    [
+        ({"tg_tf": [0.4, 0.6, 9.0], "tf_eager": [1.0, 2.0]}, "ok"),
+        ({"tg_tf": [0.6, 0.6], "tf_eager": [1.0, 1.0]}, "BEHIND"),
+        ({"tg_tf": [0.4]}, "no tf_eager"),
+        ({"tf_eager": [0.4]}, "not available"),
+    ],
+)
+def test_a_time_on_tensorflow_is_judged_beside_tensorflows_own(nets, verdict):
+    found = result(cases=[case({peer: {"nets_s": net} for peer, net in nets.items()})])
+    (row,) = judge(found, [Target("mlp", "batch 16", 0.5, "x tf eager")])
+    assert row["verdict"] == verdict
+
+
 @pytest.mark.parametrize(("growth", "verdict"), [(8.9e6, "ok"), (9.1e6, "BEHIND")])
 def test_memory_is_judged_per_op(growth, verdict):
     memory = [
