@@ -30,7 +30,7 @@ from tapegrad.core.tensor import Tensor, linked, tensor
 from tapegrad.errors import DTypeError, GradientError, NotDifferentiable
 from tapegrad.kernels.batched import Batched
 from tapegrad.kernels.tensorflow_array import TFArray, wrapped
-from tapegrad.kernels.tensorflow_calls import EAGER
+from tapegrad.kernels.tensorflow_calls import EAGER, MANY
 from tapegrad.kernels.tensorflow_graphs import graph, is_branch
 from tapegrad.ops.convert import asarray
 from tapegrad.registry.backends import moved
@@ -153,6 +153,18 @@ def is_tape(recorder: Recorder) -> bool:
     return recorder.keeping or recorder.on_push is not None
 
 
+def _same(x: Any) -> Any:
+    """Another tensor of TensorFlow's of the same memory, where that is: its tapes tell tensors by identity."""
+    with _where(x):
+        return tf.identity(x)
+
+
+def _where(x: Any) -> contextlib.AbstractContextManager[Any]:
+    """What lets TensorFlow compute where a tensor is, if there is a choice."""
+    scope: contextlib.AbstractContextManager[Any] = tf.device(x.device) if MANY and type(x) is EAGER else contextlib.nullcontext()
+    return scope
+
+
 def exported(raw: Any, node: Node) -> Any:
     """A tensor of TensorFlow's for one that tapes record: what is computed of it is recorded too."""
     of_numpy = type(raw) is not TFArray
@@ -165,7 +177,7 @@ def exported(raw: Any, node: Node) -> Any:
                     "tf.function, tf.cond, tf.while_loop, tf.map_fn), where ops of tapegrad have been recorded; use TensorFlow's "
                     "ops there, tapegrad.where for an `if`, a range of Python's for a loop, or tapegrad.vmap"
                 )
-    found = tf.identity(tf.constant(raw) if of_numpy else raw.bare)
+    found = _same(tf.constant(raw) if of_numpy else raw.bare)
     t = linked(raw, node)
     for recorder in node.owners.recorders & state.active.recorders:
         if is_tape(recorder):
@@ -203,7 +215,7 @@ def _computed(x: Any, besides: Sequence[Beside]) -> Tensor | None:
     if not knowing:
         return None
     with _stopped(besides):
-        raw = wrapped(tf.identity(x))
+        raw = wrapped(_same(x))
     parents = tuple({id(node): node for b in knowing for _, node, _ in b.leaves}.values())
     owners = group(frozenset(b.recorder for b in knowing))
     t = linked(raw, make_node(_COMPUTED, parents[0], parents, x, None, owners))
@@ -231,7 +243,7 @@ def _watched(x: Any, recorder: Recorder) -> Tensor:
             t = tensor(wrapped(x)) if t is None else t
         elif t is None:
             t = _computed(x, besides)
-            t = tensor(wrapped(tf.identity(x))) if t is None else t
+            t = tensor(wrapped(_same(x))) if t is None else t
     rec.watch(t, frozenset([recorder]))  # one tensor for all tapes that know it
     return t
 
@@ -278,7 +290,8 @@ def _gradients(node: Node, wanted: Sequence[Any], g: TFArray) -> list[TFArray | 
 def _asked(beside: Beside, y: Any, sources: Sequence[Any], g: Any) -> list[Any]:
     """What TensorFlow's tape gives, dense."""
     try:
-        found = beside.tape.gradient(y, sources, output_gradients=g)
+        with _where(y):
+            found = beside.tape.gradient(y, sources, output_gradients=g)
     except LookupError as error:
         raise NotDifferentiable(f"tensorflow: it has no derivative of an op of its own ({error})") from error
     return [c if c is None or isinstance(c, tf.Tensor) else tf.convert_to_tensor(c) for c in found]
@@ -386,12 +399,13 @@ def _directions(node: Node, tangents: tuple[Any, ...]) -> tuple[Beside, list[Any
 
 def _pushed(node: Node, ours: Beside, sources: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """The tangent of what was computed: the pullback is linear, and this is its transpose.  None for zero."""
-    zeros = tf.zeros_like(node.s)
-    with tf.GradientTape() as tape:
-        tape.watch(zeros)
-        found = _asked(ours, node.s, sources, zeros)
-    there = [(c, t) for c, t in zip(found, tangents, strict=True) if c is not None]
-    return tape.gradient([c for c, _ in there], zeros, output_gradients=[t for _, t in there]) if there else None
+    with _where(node.s):
+        zeros = tf.zeros_like(node.s)
+        with tf.GradientTape() as tape:
+            tape.watch(zeros)
+            found = _asked(ours, node.s, sources, zeros)
+        there = [(c, t) for c, t in zip(found, tangents, strict=True) if c is not None]
+        return tape.gradient([c for c, _ in there], zeros, output_gradients=[t for _, t in there]) if there else None
 
 
 _COMPUTED = Recorded("tensorflow", _pull, _pull_recorded, _push, _push_recorded)

@@ -105,6 +105,12 @@ def learning():
             v.assign(v * 0.5)
             assert v.device == ON
 
+    with tg.GradientTape() as outer:  # what TensorFlow computes between, its ops told where
+        outer.watch(x)
+        with tf.device(ON):
+            y = tg.sum(tf.function(tf.identity)(x)) * 2.0
+    assert outer.gradient(y, x).device == ON
+
     for jit in (False, True):
         if jit:  # TensorFlow's own handles of variables lie on the first CPU, and XLA's functions want them beside the rest
             tf.config.experimental.set_device_policy("silent")
@@ -119,6 +125,14 @@ def learning():
         for _ in range(2):
             assert step(x).device == ON
             assert w.device == ON
+        inner = tg.function(lambda x: tg.sum(tg.tanh(x @ w) ** 2), jit_compile=jit)
+        with tg.GradientTape() as outer:
+            outer.watch(x)
+            with tg.GradientTape() as tape:
+                tape.watch(x)
+                loss = inner(x)
+            g = tape.gradient(loss, [x, w])
+        assert all(d.device == ON for d in (loss, *g, *outer.gradient(g, [x, w])))
 
 
 def fetched(*args, **words):
