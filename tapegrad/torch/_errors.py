@@ -68,9 +68,13 @@ def failed(op: Any, error: Exception, raws: Sequence[Any]) -> Exception:
             return RuntimeError(text)
     if op.name in ("matmul", "matmul_adjoint", "dense") and len(shapes) >= 2 and isinstance(made, ValueError):
         return RuntimeError(_matmul_text(raws, op.name != "matmul"))
+    if op.name == "put" and (place := _PLACES.search(str(made))):
+        value, picked = ([int(n) for n in re.findall(r"\d+", found)] for found in place.groups())
+        return RuntimeError(f"shape mismatch: value tensor of shape {value} cannot be broadcast to indexing result of shape {picked}")
     return translated(made)
 
 
+_PLACES = re.compile(r"\(([\d, ]*)\)\s+and requested shape \(([\d, ]*)\)")
 _SHAPES = re.compile(r"could not be broadcast together with shapes \(([\d, ]*)\) \(([\d, ]*)\)")
 
 

@@ -106,10 +106,23 @@ def _spread(v: Any, shape: tuple[int, ...]) -> Any:
     try:
         return STYLE.broadcast_to(v, shape)
     except (RuntimeError, ValueError) as error:
-        raise RuntimeError(
-            f"The expanded size of the tensor must match the existing size: a value of shape {list(have)} cannot be written to a "
-            f"place of shape {list(shape)}"
-        ) from error
+        raise RuntimeError(_expanded_text(have, shape)) from error
+
+
+def _expanded_text(have: tuple[int, ...], shape: tuple[int, ...]) -> str:
+    sizes = f"Target sizes: {list(shape)}.  Tensor sizes: {list(have)}"
+    if len(have) > len(shape):
+        return (
+            f"expand({list(have)}, size={list(shape)}): the number of sizes provided ({len(shape)}) must be greater or equal to the number "
+            f"of dimensions in the tensor ({len(have)})"
+        )
+    for d in range(1, len(have) + 1):
+        if have[-d] not in (1, shape[-d]):
+            return (
+                f"The expanded size of the tensor ({shape[-d]}) must match the existing size ({have[-d]}) at non-singleton dimension "
+                f"{len(shape) - d}.  {sizes}"
+            )
+    return f"The expanded size of the tensor must match the existing size.  {sizes}"
 
 
 def _store(x: Any, raw: Any, index: Any, value: Any) -> None:
@@ -203,7 +216,9 @@ def _item(k: Any) -> Any:
         return found
     if hasattr(k, "__index__"):
         return k.__index__()
-    raise TypeError(
+    if isinstance(k, str):
+        raise TypeError("new(): invalid data type 'str'")
+    raise IndexError(
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
         f"{kind.__name__})"
     )

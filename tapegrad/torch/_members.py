@@ -174,6 +174,16 @@ def _all_axes(self: Any) -> Any:
     return _shapes.permute(self, tuple(range(len(self.array.shape)))[::-1])
 
 
+def _conjugate_transpose(self: Any) -> Any:
+    n = len(self.array.shape)
+    if n not in (0, 2):
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {n}-D tensor."
+            + (" For batches of matrices, consider using tensor.mH" if n > 2 else "")
+        )
+    return _adjoint(self)
+
+
 def _real(self: Any) -> Any:
     if self.array.dtype.kind != "c":
         return self
@@ -265,7 +275,7 @@ def install() -> None:
         "device": property(lambda self: device_of(self.array)),
         "T": property(_all_axes),
         "mT": property(lambda self: _shapes.transpose(self, -2, -1)),
-        "H": property(_adjoint),
+        "H": property(_conjugate_transpose),
         "mH": property(_adjoint),
         "real": property(_real),
         "imag": property(_imag),

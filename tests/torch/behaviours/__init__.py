@@ -1,0 +1,1 @@
+"""Programs of a few lines, whose `result` is to be the same under PyTorch and under tapegrad."""
