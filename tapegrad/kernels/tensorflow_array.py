@@ -60,12 +60,12 @@ class TFArray:
         d = self.dtype
         if d is not other.dtype or not (d is F32 or d is F64):
             return None
-        s = self._known_shape()
-        if s is None or s != other._known_shape():
+        s = self._shape or self._known_shape()
+        if s is None or s != (other._shape or other._known_shape()):
             return None
         summands = self._summands
         if summands is None:
-            if not later.may_wait(s):
+            if not later.is_small(s):
                 return None
             summands = [self.bare]
         else:
@@ -85,10 +85,11 @@ class TFArray:
         d = self.dtype
         if d is not other.dtype or not (d is F32 or d is F64):
             return None
-        s = self._known_shape()
-        if s is None or s != other._known_shape() or not later.may_wait(s) or self.symbolic or other.symbolic:
+        s = self._shape or self._known_shape()
+        if s is None or s != (other._shape or other._known_shape()) or not later.is_small(s):
             return None
-        return put_off([later.Product(self.bare, other.bare)], d, s)
+        a, b = self.bare, other.bare
+        return put_off([later.Product(a, b)], d, s) if type(a) is EAGER and type(b) is EAGER else None
 
     def _known_shape(self) -> tuple[Any, ...] | None:
         """The shape, unless a graph would have to be asked."""

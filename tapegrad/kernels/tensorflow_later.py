@@ -25,13 +25,25 @@ _SMALL, MOST = 65536, 32
 _WORTH = 4
 
 
+_KNOWN: dict[tuple[Any, ...], bool] = {}
+
+
+def is_small(shape: tuple[Any, ...]) -> bool:
+    """Whether an array of this shape may be put off."""
+    found = _KNOWN.get(shape)
+    if found is None:
+        size = math.prod(shape)
+        if type(size) is not int:  # a length is not known yet; it belongs to a graph, which must not be kept
+            return False
+        if len(_KNOWN) >= 4096:
+            _KNOWN.clear()
+        found = _KNOWN[shape] = size <= _SMALL and not calls.MANY
+    return found
+
+
 def may_wait(*shapes: tuple[Any, ...]) -> bool:
     """Whether arrays of these shapes may be put off."""
-    for shape in shapes:
-        size = math.prod(shape)
-        if type(size) is not int or size > _SMALL:  # else a length is not known yet
-            return False
-    return not calls.MANY
+    return all(map(is_small, shapes))
 
 
 @final

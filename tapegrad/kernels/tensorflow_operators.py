@@ -51,8 +51,17 @@ def _operator(kernel: Callable[[Any, Any], Any], name: str | None) -> tuple[Call
         kind = type(other)
         if name is not None and ((d := self.dtype) is F32 or d is F64):
             s = self._shape
-            if kind is TFArray and d is other.dtype:
-                return direct(self.bare, other.bare, d, s if s == other._shape else None)
+            if kind is TFArray and d is other.dtype:  # as `direct` does it, without a call
+                first, second = self.bare, other.bare
+                y = TFArray()
+                try:
+                    y.bare = calls.fast(calls.CONTEXT, name, None, first, second)
+                except Exception as error:
+                    y.bare = calls.again(name, error, (first, second), {})
+                y.dtype = d
+                y._shape = s if s == other._shape else None
+                y._summands = None
+                return y
             if kind is float or kind is int:
                 return direct(self.bare, scalar(other, d), d, s)
         return kernel(self, other) if is_known(kind) else NotImplemented
