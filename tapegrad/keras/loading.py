@@ -56,9 +56,10 @@ def load() -> Any:
         sys.modules["jax"] = None  # type: ignore[assignment]  # one callback imports it for nothing: 5 of 8 seconds
     try:
         keras = importlib.import_module("keras")
-        from tapegrad.keras.backend import optimizers
+        from tapegrad.keras.backend import downloads, optimizers
 
         optimizers.install()
+        downloads.install()
         _set_dtypes()
         _set_shapes()
         _leave_tensorflow_alone()

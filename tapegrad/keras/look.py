@@ -117,12 +117,20 @@ def _dressed(name: str, value: Any) -> Any:
     return run
 
 
+#: What is plain already, by its type.
+_PLAIN = frozenset([Tensor, int, float, bool, str, type(None), types.FunctionType])
+
+
 def plain(x: Any) -> Any:
-    """An argument as the backend computes with it: a tensor or variable of a facade as a plain tensor."""
+    """An argument as the backend computes with it: a tensor or variable of a facade as a plain tensor, its dtype as NumPy's."""
     kind = type(x)
+    if kind in _PLAIN:
+        return x
     if kind is list or kind is tuple:
         return kind([plain(v) for v in x])
-    return linked(*x.read()) if kind is not Tensor and isinstance(x, Tensor) else x
+    if isinstance(x, Tensor):
+        return linked(*x.read())
+    return x.as_numpy_dtype if hasattr(x, "as_numpy_dtype") else x
 
 
 def _shown_to(x: Any) -> Any:

@@ -31,8 +31,12 @@ class StaticHashTable:
     def __init__(
         self, initializer: Any, default_value: Any, name: str | None = None, experimental_is_anonymous: bool = False
     ) -> None:
-        keys, values = np.asarray(initializer.keys.array).ravel(), np.asarray(initializer.values.array).ravel()
-        self._keys, self._values = initializer.keys, initializer.values
+        if hasattr(initializer, "keys"):
+            self._keys, self._values = initializer.keys, initializer.values
+        else:  # one that has dtypes and no keys: the table is empty
+            self._keys = convert([], numpy_dtype(initializer.key_dtype))
+            self._values = convert([], numpy_dtype(initializer.value_dtype))
+        keys, values = np.asarray(self._keys.array).ravel(), np.asarray(self._values.array).ravel()
         self._default = np.asarray(convert(default_value, values.dtype).array)[()]
         self._found: dict[Any, Any] = {}
         for k, v in zip(keys.tolist(), values, strict=True):

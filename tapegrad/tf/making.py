@@ -79,8 +79,10 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name
     if limit is None:
         start, limit = 0, start
     wanted = numpy_dtype(dtype)
-    parts = [host(convert(v, wanted, prefer=True)) for v in (start, limit, delta)]
-    if wanted is None:
+    parts = [host(convert(v, None if isinstance(v, Tensor) else wanted, prefer=True)) for v in (start, limit, delta)]
+    if wanted is not None:
+        parts = [p.astype(wanted) for p in parts]  # a tensor may be of another dtype than the one that is asked for
+    else:
         order = [np.dtype(d) for d in (np.int32, np.int64, np.float32, np.float64)]
         wanted = max((p.dtype for p in parts), key=lambda d: order.index(d) if d in order else -1)
     for what, p in zip(("start", "limit", "delta"), parts, strict=True):

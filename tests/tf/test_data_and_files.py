@@ -186,3 +186,38 @@ def test_a_strategy_has_one_replica():
     assert strategy.run(lambda x: x + 1, (1,)) == 2
     with pytest.raises(NotImplementedError, match="one replica"):
         tf.distribute.TPUStrategy
+
+
+def test_asking_what_elements_are_does_not_change_the_order_of_a_shuffle():
+    orders = []
+    for look in (False, True):
+        tf.random.set_seed(2)
+        rows = tf.data.Dataset.range(7).map(lambda c: (c + 1, c)).shuffle(100)
+        if look:
+            assert len(rows.element_spec) == 2
+        orders.append([[int(a) for a, _ in rows] for _ in range(2)])
+    assert orders[0] == orders[1] == [[5, 7, 6, 2, 1, 3, 4], [4, 7, 1, 6, 5, 3, 2]]  # TensorFlow's
+
+
+def test_an_iterator_that_has_started_has_drawn_its_order():
+    orders = []
+    for unused in range(2):
+        tf.random.set_seed(2)
+        rows = tf.data.Dataset.range(7).shuffle(100).batch(4).shuffle(3)
+        for _ in range(unused):
+            rows.started()
+        orders.append([[x.numpy().tolist() for x in (rows.started() if unused else rows)] for _ in range(3 - unused)])
+    assert orders[0][1:] == orders[1]
+
+
+def test_a_range_casts_tensors_to_the_dtype_that_is_asked_for():
+    assert tf.range(tf.constant(2), tf.constant(4), dtype=tf.int64).dtype == tf.int64
+    assert tf.range(tf.constant(2, tf.int64), 4, dtype=tf.float32).numpy().tolist() == [2.0, 3.0]
+
+
+def test_a_table_whose_initializer_has_dtypes_alone_is_empty():
+    class Nothing:
+        key_dtype, value_dtype = tf.int64, tf.float32
+
+    table = tf.lookup.StaticHashTable(Nothing(), 0.5)
+    assert (int(table.size()), table.lookup(tf.constant([3], tf.int64)).numpy().tolist()) == (0, [0.5])

@@ -36,8 +36,10 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, **_: Any) -> Tensor:
 
 
 def _plain(x: Any) -> Any:
-    """A tensor without the look of a facade, whose methods are other ones; anything else as it is."""
+    """A tensor or dtype without the look of a facade, which has methods of its own; anything else as it is."""
     x = standing_for(x)
+    if hasattr(x, "as_numpy_dtype"):
+        return x.as_numpy_dtype
     return linked(*x.read()) if isinstance(x, Tensor) and type(x) is not Tensor else x
 
 

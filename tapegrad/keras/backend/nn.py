@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 from keras.src import backend
+from keras.src.backend.common.variables import shape_equal
 
 import tapegrad as tg
 from tapegrad.compiled.tracing import has_values
-from tapegrad.keras.backend.core import cast, convert_to_tensor
+from tapegrad.keras.backend.core import cast, convert_to_tensor, standardize_shape
 from tapegrad.keras.backend.nn_attention import *  # noqa: F403  as below
 from tapegrad.keras.backend.nn_images import *  # noqa: F403  they are part of this module to Keras
 from tapegrad.keras.backend.nn_sequences import *  # noqa: F403  as above
@@ -104,8 +105,13 @@ def _pair(target: Any, output: Any, dtype: Any = None) -> tuple[Any, Any]:
     return target, output
 
 
+def _agree(shape: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Whether two shapes are equal, as far as their lengths are known while a function is compiled."""
+    return shape == other or shape_equal(standardize_shape(shape), standardize_shape(other))
+
+
 def _same_shape(target: Any, output: Any, rank: int) -> None:
-    if target.shape != output.shape:
+    if not _agree(target.shape, output.shape):
         raise ValueError(
             "Arguments `target` and `output` must have the same shape. "
             f"Received: target.shape={target.shape}, output.shape={output.shape}"
@@ -144,7 +150,7 @@ def sparse_categorical_crossentropy(target: Any, output: Any, from_logits: bool 
         raise ValueError(f"Argument `output` must be at least rank 1. Received: output.shape={output.shape}")
     axis = axis % output.ndim
     sizes = output.shape
-    if target.shape != (*sizes[:axis], *sizes[axis + 1 :]):
+    if not _agree(target.shape, (*sizes[:axis], *sizes[axis + 1 :])):
         raise ValueError(
             "Arguments `target` and `output` must have the same shape up until the last dimension: "
             f"target.shape={target.shape}, output.shape={output.shape}"

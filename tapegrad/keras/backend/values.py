@@ -29,6 +29,8 @@ def by_values(names: dict[str, Any], wanted: Iterable[str]) -> None:
             copy.__kwdefaults__ = value.__kwdefaults__
             plain[name] = copy
     for name in wanted:
+        if name not in plain:  # of another version of Keras
+            continue
         names[name] = _on_values(name, plain[name])
 
 

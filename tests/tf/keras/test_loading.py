@@ -3,8 +3,11 @@
 import os
 import subprocess
 import sys
+from urllib.error import URLError
 
 import pytest
+
+from tapegrad.keras import loading
 
 pytestmark = pytest.mark.interop("keras")
 
@@ -40,6 +43,43 @@ def test_keras_with_another_backend_is_refused_with_the_way_out():
     assert "before anything that imports keras" in result.stderr
 
 
+def test_a_version_of_keras_that_is_too_old_or_too_new_is_refused(monkeypatch):
+    for version in ("3.11.3", "4.0.0"):
+        monkeypatch.setattr("importlib.metadata.version", lambda name, version=version: version)
+        with pytest.raises(ImportError, match=f"works with Keras 3.12 or newer, below 4, and {version} is installed"):
+            loading._check_version()
+
+
+def test_other_frameworks_that_are_installed_are_left_alone(tmp_path):
+    program = f"""
+import sys
+import numpy as np
+import tapegrad.tf as tf
+tf.keras.utils.set_random_seed(1)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, kernel_regularizer="l2"), tf.keras.layers.Dropout(0.5)])
+model.compile("adam", "mse")
+model.fit(np.ones((4, 3)), np.ones((4, 1)), verbose=0)
+for name in ("a.keras", "a.h5", "a.weights.h5"):
+    path = {str(tmp_path)!r} + "/" + name
+    model.save_weights(path) if "weights" in name else model.save(path)
+print([name for name in ("tensorflow", "torch", "jax") if name in sys.modules])
+"""
+    result = run(program)
+    assert result.stdout.split() == ["[]"], result.stderr
+
+
+def test_a_dataset_that_cannot_be_downloaded_says_what_to_do(keras, monkeypatch, tmp_path):
+    def refused(*args, **words):
+        raise URLError("no network")
+
+    monkeypatch.setattr("keras.src.utils.file_utils.urlretrieve", refused)
+    monkeypatch.setattr("keras.src.backend.config._KERAS_DIR", str(tmp_path))
+    with pytest.raises(Exception, match=r"URL fetch failure on .*mnist\.npz.*no network") as found:
+        keras.datasets.mnist.load_data()
+    assert "make the same call on a machine that has one, and copy" in found.value.__notes__[0]
+    assert str(tmp_path / "datasets") in found.value.__notes__[0]
+
+
 def test_the_choice_of_a_backend_is_seen_by_nobody_else():
     program = "import os; from tapegrad.keras import load; load(); print(os.environ.get('KERAS_BACKEND'))"
     assert run(program, KERAS_BACKEND="torch").stdout.split() == ["torch"]
@@ -64,9 +104,11 @@ print({*seen}, {type(v) is tf.Tensor for v in (y, loss, *g)}, isinstance(model.w
 v = tf.Variable([1.0, 2.0])
 tf.keras.optimizers.SGD(0.5).apply_gradients([(tf.constant([1.0, 1.0]), v)])
 print(v.numpy().tolist(), tf.keras.metrics.Mean()(y).dtype.name)
+ops = tf.keras.ops
+print([str(x.dtype.name) for x in (ops.ones_like(y, dtype=tf.int32), ops.eye(2, dtype=y.dtype), ops.cast(y, tf.float16))])
 """
     result = run(program)
-    assert result.stdout.splitlines() == ["{(True, 3)} {True} True", "[0.5, 1.5] float32"], result.stderr
+    assert result.stdout.splitlines() == ["{(True, 3)} {True} True", "[0.5, 1.5] float32", "['int32', 'float32', 'float16']"], result.stderr
 
 
 @pytest.mark.interop("tensorflow")
