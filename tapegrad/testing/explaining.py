@@ -51,7 +51,7 @@ def explain(session: Session, point: Point, failure: Failure) -> None:
         with np.errstate(all="ignore"):
             try:
                 t.derive()
-                lines += _gradients(t, told, computed=computed)
+                lines += _gradients(t.widened() or t, told, computed=computed)
             except Exception:  # the report does not fail with the function
                 t = None
     lines += failure.lines + [line for line in where if line not in failure.lines]
@@ -106,6 +106,7 @@ def _cause(session: Session, point: Point) -> tuple[str | None, bool]:
             if t is None:
                 return None, False
             t.derive()
+            t = t.widened() or t
             numeric = causes.numeric_gradient(t)
             return (causes.cause(t, numeric), True) if numeric is not None else (None, False)
         except Exception:  # the report does not fail with the function

@@ -61,14 +61,34 @@ def settings_of(config: pytest.Config) -> dict[str, Any]:
         given = config.getoption(f"gradcheck_{name}", default=None)
         value = given if given is not None else written.get(name)
         found[name] = ",".join(value) if isinstance(value, list) else value
-    if found["profile"] is not None:
-        from tapegrad.testing.profiles import PROFILES
-
-        if found["profile"] not in PROFILES:
-            raise pytest.UsageError(
-                f"--gradcheck-profile: expected one of {', '.join(PROFILES)}, got {found['profile']!r}"
-            )
+    _known(found)
     return found
+
+
+def _known(found: dict[str, Any]) -> None:
+    """Refuse a setting that no check could do anything with."""
+    if not any(value is not None for value in found.values()):
+        return
+    from tapegrad.testing.profiles import PROFILES
+    from tapegrad.testing.properties import OTHERS, PROPERTIES
+    from tapegrad.testing.systems.choose import FRAMEWORKS
+
+    names = {
+        "profile": PROFILES,
+        "only": {**PROPERTIES, **OTHERS},
+        "skip": {**PROPERTIES, **OTHERS},
+        "frameworks": FRAMEWORKS,
+    }
+    for option, known in names.items():
+        for name in (found[option] or "").split(",") if option != "profile" else [found[option]]:
+            if name and name not in known:
+                raise pytest.UsageError(f"--gradcheck-{option}: expected one of {', '.join(known)}, got {name!r}")
+    for option, (kind, _) in OPTIONS.items():
+        if found[option] is not None and type(found[option]) is not kind:
+            raise pytest.UsageError(f"[tool.tapegrad.gradcheck]: {option} = {found[option]!r}: expected {_KINDS[kind]}")
+
+
+_KINDS = {int: "a number", bool: "true or false", str: "a name, or a list of them"}
 
 
 def _from_pyproject(config: pytest.Config) -> dict[str, Any]:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     Function = Callable[..., Any]
 
+_FOR_A_REPORT = 2_000  # swept points: to say where a gradient is wrong that an input has shown to be so
 _REDRAWN = 3  # inputs drawn for one that the function refuses
 
 
@@ -66,6 +67,9 @@ class Session:
             raise ArgumentError(
                 f"check(f, ...): expected a function, got {type(f).__name__}; write check(lambda x: ..., x0)"
             )
+        for word, rule in (("vjp", vjp), ("jvp", jvp), ("second", second)):
+            if rule is not None and not callable(rule):
+                raise ArgumentError(f"check({word}=...): expected a function, got {type(rule).__name__}")
         if kinks not in (None, "fail", "warn"):
             raise ArgumentError(f"kinks={kinks!r}: expected 'fail' or 'warn'")
         if dtypes not in (None, "fail", "warn"):
@@ -206,6 +210,12 @@ class Session:
             )
             point.gs = [np.asarray(as_numpy(g), float if not np.iscomplexobj(g) else complex) for g in gs]
             point.tame = True
+            shapes = [y.shape for y in Trial(self.system, point, self.settings).ys]
+            if [g.shape for g in point.gs] != shapes:
+                given = ", ".join(str(g.shape) for g in point.gs)
+                raise ArgumentError(
+                    f"{self.name}: expected cotangent.shape == {', '.join(map(str, shapes))}, the output's; got {given}"
+                )
             return [point]
         return self.source.points(self.profile.inputs)
 
@@ -285,23 +295,23 @@ class Session:
         except Exception as error:  # a vjp may refuse what it is given: that is a finding
             return Failure("raises", f"{name}: {type(error).__name__}: {error}")
 
-    def _swept(self) -> tuple[Layout | None, Swept | None]:
+    def _swept(self, most: int) -> tuple[Layout | None, Swept | None]:
         layout = layout_of(self.system, self.source) if self.cotangent is None else None
         if layout is None:
             return None, None
-        n = self.profile.swept // len(layout.lines)
+        n = min(self.profile.swept, most) // len(layout.lines)
         return layout, sweep(self.system, self.source, self.settings, layout, n)
 
     def region(self) -> list[str]:
         """Where else the gradient is wrong, in words, if the function acts on elements."""
         try:
-            layout, swept = self._swept()
+            layout, swept = self._swept(_FOR_A_REPORT)
         except Exception:  # the report does not fail with the function
             return []
         return [region(swept, layout, self.binding.names)] if layout and swept and swept.wrong else []
 
     def _sweep(self) -> tuple[Point, Failure] | None:
-        layout, swept = self._swept()
+        layout, swept = self._swept(self.profile.swept)
         if layout is None or swept is None:
             return None
         self.result.swept, self.result.decided = swept.points, swept.decided

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     Domain = tuple[float, float]
 
 
+_NARROW = frozenset("efF")  # half and single precision, and complex numbers of single precision
+
+
 class Refused(Exception):
     """The function does not take this input, or is not finite there."""
 
@@ -197,6 +200,21 @@ class Trial:
         full = self.system.replaced(self.kept, xs)
         return filled(self.system.run(full)[1]([g.copy() for g in gs]), self.active)
 
+    def widened(self) -> Trial | None:
+        """The same input in double precision; None where it is that, or the function does not take it or stay in it."""
+        if not self.active or all(x.dtype.char not in _NARROW for x in self.active):
+            return None
+        xs = [_wide(x) if isinstance(x, np.ndarray) and x.dtype.char in _NARROW else x for x in self.kept]
+        try:
+            made = Trial(self.system, Point(xs, self.point.label, self.point.seed, tame=self.point.tame), self.settings)
+        except Refused:
+            return None
+        if [y.shape for y in made.ys] != [y.shape for y in self.ys] or any(y.dtype.char in _NARROW for y in made.ys):
+            return None
+        made.gs = [np.asarray(g, y.dtype) for g, y in zip(self.gs, made.ys, strict=True)]
+        made.derive()
+        return made
+
     def of_vjp(self, system: System, leaves: list[Any]) -> Trial:
         """The same for the vjp, as a function of these leaves and, after them, cotangents."""
         known = self.settings
@@ -236,6 +254,10 @@ class Trial:
                 continue
             made.append(_one_hot(u, int(self.rng.integers(u.size))) if one_hot and u.size else u)
         return made
+
+
+def _wide(x: Any) -> Any:
+    return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
 
 
 def noise(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> Any:

@@ -99,7 +99,12 @@ def array(
     _check_dims("array", dims)
     if not lo < hi:
         raise ArgumentError(f"array(lo=..., hi=...): expected lo < hi, got {lo} and {hi}")
-    chosen = np.dtype(dtype if dtype is not None else np.complex128 if complex else np.float64)
+    try:
+        chosen = np.dtype(dtype if dtype is not None else np.complex128 if complex else np.float64)
+    except TypeError:
+        raise ArgumentError(
+            f"array(dtype={dtype!r}): expected a dtype that NumPy has, such as 'float32' or 'float16'"
+        ) from None
     return Word(dims or None, lo, hi, chosen, fixed=fixed or chosen.kind in "iub")
 
 

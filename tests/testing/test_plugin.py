@@ -108,12 +108,25 @@ def test_settings_in_pyproject(run: Run, pytester: pytest.Pytester) -> None:
     result = run()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*'profil' is none of profile, seed*"])
+    pytester.makepyprojecttoml("[tool.tapegrad.gradcheck]\nseed = 'many'\n")
+    run().stderr.fnmatch_lines(["*seed = 'many': expected a number*"])
+    pytester.makepyprojecttoml("[tool.tapegrad.gradcheck]\nseed = 7\nprofile = 'fast'\nstats = true\n")
+    run("-k", "test_right").stdout.fnmatch_lines(["  *::test_right  ok: * 12 inputs*"])
 
 
-def test_an_unknown_profile_is_refused(run: Run) -> None:
-    result = run("--gradcheck-profile", "slow")
+@pytest.mark.parametrize(
+    ("option", "given", "told"),
+    [
+        ("profile", "slow", "expected one of fast, default, ci, thorough, got 'slow'"),
+        ("only", "numeric,lineal", "expected one of shape, finite, *, got 'lineal'"),
+        ("skip", "all", "expected one of shape, finite, *, got 'all'"),
+        ("frameworks", "torch,theano", "expected one of numpy, tapegrad, *, got 'theano'"),
+    ],
+)
+def test_a_name_that_is_none_is_refused_before_any_test(run: Run, option: str, given: str, told: str) -> None:
+    result = run(f"--gradcheck-{option}", given)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*expected one of fast, default, ci, thorough, got 'slow'*"])
+    result.stderr.fnmatch_lines([f"*--gradcheck-{option}: {told}*"])
 
 
 def test_the_same_seed_under_ci_in_any_order(run: Run, pytester: pytest.Pytester) -> None:

@@ -159,6 +159,12 @@ def test_mygrad() -> None:
         (lambda x: x, {"vjp": lambda g, x: (g, g)}, "gave 2 gradients"),
         (lambda x: x, {"vjp": lambda g, x: g, "profile": "slow"}, "expected one of fast, default"),
         (lambda x: x, {"vjp": lambda g, x: g, "only": "nothing"}, "expected names among"),
+        (lambda x: x, {"vjp": 3}, r"check\(vjp=...\): expected a function, got int"),
+        (
+            lambda x: x,
+            {"vjp": lambda g, x: g, "x": np.ones(3), "cotangent": np.ones(2)},
+            r"expected cotangent.shape == \(3,\), the output's; got \(2,\)",
+        ),
         (
             lambda a, b: a @ b,
             {"vjp": lambda g, a, b: (g @ b.T, a.T @ g), "a": (2, 3), "b": (2, 4)},
@@ -169,6 +175,31 @@ def test_mygrad() -> None:
 def test_bad_use_is_told_what_to_write_instead(f: Any, words: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         examine(f, **words)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "complex64"])
+@pytest.mark.parametrize("cast", [True, False])
+def test_arguments_in_lower_precision_are_differentiated_in_double_precision(dtype: str, cast: bool) -> None:
+    def made(factor: float) -> Any:
+        def vjp(g: Any, y: Any, x: Any) -> Any:
+            return (g * np.conj(1 - factor * y * y)).astype(dtype if cast else x.dtype)
+
+        return examine(np.tanh, x=array("n", dtype=dtype), vjp=vjp, seed=1, profile="fast")
+
+    assert made(1.0).ok
+    wrong = made(0.5)
+    assert wrong.failure is not None
+    assert wrong.failure.property == "numeric"
+    with pytest.raises(ArgumentError, match="expected a dtype that NumPy has"):
+        array("n", dtype="bfloat")
+
+
+def test_a_framework_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tapegrad.testing.systems import choose
+
+    monkeypatch.setattr(choose, "find_spec", lambda module: None)
+    with pytest.raises(ArgumentError, match="mygrad is not installed here; pip install mygrad"):
+        examine(lambda x: x, framework="mygrad")
 
 
 def test_a_function_that_is_not_deterministic_is_told_so() -> None:

@@ -24,7 +24,11 @@ def precision(t: Trial) -> Outcome:
     if len(names) != 1 or next(iter(names)) not in _LOWER:
         return SILENT
     choices = _LOWER[next(iter(names))]
-    dtype = np.dtype(choices[t.point.seed % len(choices)])
+    return near_in(t, np.dtype(choices[t.point.seed % len(choices)]))
+
+
+def near_in(t: Trial, dtype: Any) -> Outcome:
+    """In a lower precision the gradient has that dtype, and nearly the value that it has here."""
     xs = [_cast(x, dtype) if type(x) is np.ndarray and x.dtype.kind in "fc" else x for x in t.kept]
     with np.errstate(all="ignore"):
         try:
