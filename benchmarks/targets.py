@@ -28,6 +28,13 @@ NOT_RUN = "not run"
 Result = Mapping[str, Any]
 
 
+def _why_not(row: Mapping[str, Any], peer: str) -> str:
+    why: str | None = row["skipped"].get(peer)
+    if why is None:
+        return NOT_RUN
+    return "FAILED" if why.startswith(FAILED) else "not available"
+
+
 def _time(peer: str) -> Callable[[Result, str, str], float | str]:
     def measure(result: Result, subject: str, case: str) -> float | str:
         for row in result["cases"]:
@@ -35,7 +42,7 @@ def _time(peer: str) -> Callable[[Result, str, str], float | str]:
                 if peer in row["results"]:
                     ratio: float | None = row["results"][peer].get("x_torch")
                     return "no torch" if ratio is None else ratio
-                return "FAILED" if row["skipped"].get(peer, "").startswith(FAILED) else "not available"
+                return _why_not(row, peer)
         return NOT_RUN
 
     return measure
@@ -50,7 +57,7 @@ def _beside(ours: str, theirs: str) -> Callable[[Result, str, str], float | str]
                     return pairwise(found[ours]["nets_s"], found[theirs]["nets_s"])
                 if ours in found:
                     return f"no {theirs}"
-                return "FAILED" if row["skipped"].get(ours, "").startswith(FAILED) else "not available"
+                return _why_not(row, ours)
         return NOT_RUN
 
     return measure
