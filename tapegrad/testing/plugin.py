@@ -73,11 +73,12 @@ def _known(found: dict[str, Any]) -> None:
     from tapegrad.testing.properties import OTHERS, PROPERTIES
     from tapegrad.testing.systems.choose import FRAMEWORKS
 
-    names = {
-        "profile": PROFILES,
-        "only": {**PROPERTIES, **OTHERS},
-        "skip": {**PROPERTIES, **OTHERS},
-        "frameworks": FRAMEWORKS,
+    properties = [*PROPERTIES, *OTHERS]
+    names: dict[str, list[str]] = {
+        "profile": [*PROFILES],
+        "only": properties,
+        "skip": properties,
+        "frameworks": [*FRAMEWORKS],
     }
     for option, known in names.items():
         for name in (found[option] or "").split(",") if option != "profile" else [found[option]]:
