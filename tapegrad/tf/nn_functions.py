@@ -85,11 +85,24 @@ nn.crelu | features, axis=-1, name=None | _crelu(features, axis)
 
 
 # -- losses -------------------------------------------------------------------------------------------------
+def _check_broadcast(logits: Any, labels: Any) -> None:
+    try:
+        np.broadcast_shapes(labels.shape, logits.shape)
+    except (ValueError, TypeError):  # a TypeError: lengths that are not known yet
+        if has_values(logits) and has_values(labels):
+            raise invalid(
+                "SoftmaxCrossEntropyWithLogits",
+                f"logits and labels must be broadcastable: logits_size={shape_text(logits)} labels_size={shape_text(labels)}",
+            ) from None
+
+
 @export("nn.softmax_cross_entropy_with_logits")
 def softmax_cross_entropy_with_logits(labels: Any, logits: Any, axis: int = -1, name: str | None = None) -> Tensor:
     """-sum(labels * log(softmax(logits))) along an axis."""
     x = _floating(logits, "SoftmaxCrossEntropyWithLogits")
     p = cast(convert(labels), x.dtype)
+    if p.array.shape != x.array.shape:
+        _check_broadcast(x.array, p.array)
     return S.negative(S.sum(S.multiply(p, S.log_softmax(x, axis=axis)), axis=axis))
 
 

@@ -82,13 +82,9 @@ def matmul(x: Any, y: Any) -> Tensor:
     x, y = pair(x, y)
     a, b = x.array, y.array
     if len(a.shape) < 2 or len(b.shape) < 2:
-        low = a if len(a.shape) < 2 else b
-        raise InvalidArgumentError(
-            None,
-            None,
-            f"In[{0 if low is a else 1}] and In[{1 if low is a else 0}] has different ndims: "
-            f"{shape_text(a)} vs. {shape_text(b)}; tf.matmul expects at least two axes [Op:MatMul]",
-        )
+        low = 0 if len(a.shape) < 2 else 1
+        text = f"In[{low}] ndims must be >= 2: tf.matmul takes matrices, got {shape_text(a)} and {shape_text(b)}"
+        raise invalid("MatMul", f"{text}; write tf.linalg.matvec or tf.tensordot for vectors")
     if a.dtype != b.dtype:
         raise mismatch("MatMul", 1, a.dtype, b.dtype)
     if a.shape[-1] != b.shape[-2]:

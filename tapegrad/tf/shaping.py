@@ -164,7 +164,13 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
         )
     for k, x in enumerate(xs[1:], 1):
         a, b = list(first.shape), list(x.array.shape)
-        if len(a) != len(b) or a[: axis % len(a)] + a[axis % len(a) + 1 :] != b[: axis % len(a)] + b[axis % len(a) + 1 :]:
+        if len(a) != len(b):
+            raise invalid(
+                "ConcatV2",
+                "ConcatOp : Ranks of all input tensors should match: "
+                f"shape[0] = {shape_text(first)} vs. shape[{k}] = {shape_text(x.array)}",
+            )
+        if a[: axis % len(a)] + a[axis % len(a) + 1 :] != b[: axis % len(a)] + b[axis % len(a) + 1 :]:
             raise invalid(
                 "ConcatV2",
                 f"ConcatOp : Dimension {axis} in both shapes must be equal: shape[0] = {shape_text(first)} vs. "

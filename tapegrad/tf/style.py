@@ -28,6 +28,7 @@ NAMES = {
     **{"remainder": "FloorMod", "matmul": "BatchMatMulV2", "where": "SelectV2", "concat": "ConcatV2", "stack": "Pack"},
     **{"negative": "Neg", "equal": "Equal", "not_equal": "NotEqual", "sigmoid": "Sigmoid", "take": "GatherV2"},
     **{"max": "Max", "min": "Min", "logsigmoid": "LogSigmoid", "bitwise_invert": "Invert", "getitem": "StridedSlice"},
+    **{"inv": "MatrixInverse", "solve": "MatrixSolve", "permute_dims": "Transpose", "tensordot": "MatMul", "erf": "Erf"},
 }
 #: Kinds of dtypes that an op takes; an op that is not here takes every one.
 _FLOATING = "fcV"
@@ -198,7 +199,8 @@ def failed(op: Op, error: Exception, raws: Sequence[Any]) -> Exception:
             return invalid(None, f"Incompatible shapes: {a} vs. {b} [Op:{title(op)}]")
     found = call.failed(op, error, raws)
     if isinstance(found, ShapeError | BoundsError | MatrixError | DTypeError | RangeError):
-        made = invalid(None, f"{found} [Op:{title(op)}]")
+        singular = "Input is not invertible. " if isinstance(found, MatrixError) and "ingular" in str(found) else ""
+        made = invalid(None, f"{singular}{found} [Op:{title(op)}]")
         for note in getattr(error, "__notes__", ()):
             made.add_note(note)
         return made

@@ -237,10 +237,12 @@ _NO_TRUTH = (
 
 
 def truth(x: core.Tensor) -> bool:
-    """Whether the only element is true."""
+    """Whether the only element is true; an empty tensor is false."""
     raw = x.read()[0]
     if not has_values(raw):
         raise OperatorNotAllowedInGraphError(_NO_TRUTH)
+    if not raw.size:
+        return False
     if raw.size != 1:
         raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
     return bool(raw)

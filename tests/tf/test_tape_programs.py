@@ -1,4 +1,4 @@
-"""Programs around tapes and written derivatives find in the facade what they find in TensorFlow."""
+"""Programs around tapes, with written derivatives, and small scripts find in the facade what they find in TensorFlow."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tapegrad.tf as ours
-from tests.tf import derivative_programs, tape_programs
+from tests.tf import derivative_programs, script_programs, tape_programs
 from tests.tf.test_expressions import agree, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 pytestmark = [pytest.mark.interop("tensorflow"), pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("kernels")]
-PROGRAMS = [*tape_programs.PROGRAMS, *derivative_programs.PROGRAMS]
+PROGRAMS = [*tape_programs.PROGRAMS, *derivative_programs.PROGRAMS, *script_programs.PROGRAMS]
 
 
 def found(tf: Any, program: Callable[[Any], Any]) -> list[Any]:
     """What a program yields; what it yields to be called is called there and then, and may raise."""
     results = []
+    tf.random.set_seed(7)
     for x in program(tf):
         try:
             results.append(shown(tf, x() if type(x).__name__ in ("function", "method") else x))
