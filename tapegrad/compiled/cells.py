@@ -216,12 +216,12 @@ def tracing(trace: Trace) -> Iterator[None]:
 @contextlib.contextmanager
 def alone() -> Iterator[None]:
     """Let nobody outside record what is inside, nor learn of the variables that it reads; and leave all batches."""
-    active, levels = state.active, state.levels
-    state.active, state.levels = EMPTY, ()
+    active, levels, outside = state.active, state.levels, state.outside
+    state.active, state.levels, state.outside = EMPTY, (), outside | active.recorders
     try:
         yield
     finally:
-        state.active, state.levels = active, levels
+        state.active, state.levels, state.outside = active, levels, outside
 
 
 @contextlib.contextmanager

@@ -13,9 +13,10 @@ from tapegrad.compiled.methods import Methods
 from tapegrad.core.recorder import EMPTY, state
 from tapegrad.core.tensor import Tensor, tensor
 from tapegrad.dtypes import is_inexact
-from tapegrad.errors import ArgumentError
+from tapegrad.errors import ArgumentError, GradientError
 from tapegrad.ops.convert import asarray
 from tapegrad.registry.backends import tensorflow
+from tapegrad.registry.call import CLOSED_OVER
 from tapegrad.transforms import custom_gradient
 from tapegrad.variable import Variable
 
@@ -38,21 +39,27 @@ def function(fn: Any = None, *, jit_compile: bool = False, shapes: Any = None) -
     The first call traces `fn`: Python runs once, with tensors that have no values yet, and what it computes becomes a graph
     that later calls run.  Tapes, gradients and assignments to variables are part of it.
 
-    * Arguments and results are nested structures.  Tensors and arrays (NumPy's, TensorFlow's) are inputs of the graph;
-      anything else, Python numbers among them, is a constant of it, and another value is traced anew.  Results are tensors
-      on TensorFlow's kernels; a variable that is returned is that variable.
+    * Arguments and results are nested structures (lists, dicts, named tuples, dataclasses that optree knows in the namespace
+      'tapegrad').  Tensors and arrays (NumPy's, TensorFlow's) are inputs of the graph; anything else, Python numbers among
+      them, is a constant of it, and another value is traced anew.  Results are tensors on TensorFlow's kernels; a variable
+      that is returned is that variable.
+    * A method is compiled for each instance, which is kept alive by nobody here; its attributes are constants too.
     * Variables that `fn` uses keep their identity and are updated.  Those on NumPy kernels are copied: the log
       (`logging.getLogger("tapegrad")`) says which, and how much.
-    * Another dtype, rank or structure is traced anew; of another shape, once, after which that length is left open.  What
-      traces too often is reported in the log, with what differed.
+    * Another dtype, rank or structure is traced anew; of another shape, once, after which that length is left open, and is
+      equal to those that have changed in the same way.  An open length is no number: a `range` over it has each length traced,
+      and a comparison with a number is false.  What traces too often is reported in the log, once, with what differed.
     * `shapes`: the shape of each input, in the order in which they come, with None for a length that is left open.  One trace
       serves all that fit, and their first derivatives too; others are refused with a ShapeError.
     * Side effects of Python (`print`, appending to a list, drawing from NumPy's generators) happen as `fn` is traced, and
       not in later calls.  `tapegrad.random` draws anew in each call.
     * Under a tape, a call is one differentiable op, to any order: its derivative is compiled too, and computes the
-      forward pass again.
+      forward pass again.  Under `vmap` and `jacobian`, what is compiled is the function of all items.
+    * An `if` or a number that depends on a tensor's values can't be had while it is traced: SymbolicValueError says what to
+      write.  An exception leaves variables as they were.  A tensor that is kept from inside is refused outside.
 
-    Raises ArgumentError for what is not callable, ImportError where TensorFlow is not installed.
+    Raises ArgumentError for what is no plain function, and in a call for arguments that no graph can take; GradientError where
+    a tape records a tensor that `fn` uses and that is none of its arguments; ImportError where TensorFlow is not installed.
 
     ::
 
@@ -99,9 +106,20 @@ class Function(Generic[P, T]):
         inputs, graph = self._graph(args, kwargs)
         if state.active is not EMPTY:
             graph.ensure(inputs)
+            self._check_cells()
             if any(_is_watched(x) for x in (*inputs, *graph.variables)):
                 return cast("T", _recorded(graph, inputs))
         return cast("T", graph(inputs))
+
+    def _check_cells(self) -> None:
+        """Refuse a recorded tensor that the function closes over; one that is met while it is traced is refused there."""
+        for cell in getattr(self.python_function, "__closure__", None) or ():
+            try:
+                x = cell.cell_contents
+            except ValueError:  # it is bound later
+                continue
+            if isinstance(x, Tensor) and not isinstance(x, Variable) and _is_watched(x):
+                raise GradientError(f"{self!r}: {CLOSED_OVER}")
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a method: compiled for each instance, for as long as that lives."""

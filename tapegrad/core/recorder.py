@@ -193,6 +193,8 @@ class _State(_thread._local):
     active: Owners = EMPTY
     #: The batches inside which a program runs, outermost first.
     levels: tuple[Any, ...] = ()
+    #: Those who record around a function that is being traced, and do not see into it.
+    outside: frozenset[Recorder] = frozenset()
 
 
 state = _State()

@@ -10,7 +10,7 @@ import numpy as np
 from tapegrad.core.engine import FOREIGN
 from tapegrad.core.foreign import STANDING
 from tapegrad.core.node import Node
-from tapegrad.core.recorder import Owners, shared
+from tapegrad.core.recorder import Owners, shared, state
 from tapegrad.core.tensor import Tensor, linked, standing_for, tensor
 from tapegrad.dtypes import DEFAULTS
 from tapegrad.errors import (
@@ -18,6 +18,7 @@ from tapegrad.errors import (
     BoundsError,
     DeviceError,
     DTypeError,
+    GradientError,
     MatrixError,
     RangeError,
     ResourceError,
@@ -145,6 +146,8 @@ def owned(
     active: Owners, p: Node | None, q: Any
 ) -> tuple[Owners | None, Node | None, Any]:
     """Who records an op with these parents, and which parents they know; no parents if nobody does."""
+    if state.outside:
+        _check_arguments(p, q)
     if type(q) is tuple:
         owners = shared(active, q)
         if owners is None:
@@ -163,6 +166,20 @@ def owned(
     if owners is None:
         return None, None, None
     return owners, _known(owners, p), _known(owners, q)
+
+
+def _check_arguments(p: Node | None, q: Any) -> None:
+    """Refuse values in a compiled function that a tape around it records, and that are none of its arguments."""
+    for node in (p, *(q if type(q) is tuple else (q,))):
+        if node is not None and not node.owners.recorders.isdisjoint(state.outside):
+            raise GradientError(CLOSED_OVER)
+
+
+#: What is said of a value that a compiled function finds elsewhere, while a tape records it.
+CLOSED_OVER = (
+    "a compiled function uses a tensor that a tape around its call records, and that is none of its arguments: it would be a "
+    "constant, without a derivative; give it as an argument, make it a Variable, or write tapegrad.stop_gradient(x)"
+)
 
 
 def _known(owners: Owners, node: Node | None) -> Node | None:

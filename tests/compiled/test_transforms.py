@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.errors import BatchedValueError, RandomnessError
+from tapegrad.errors import BatchedValueError, GradientError, RandomnessError
 
 pytestmark = pytest.mark.interop("tensorflow")
 
@@ -107,3 +107,34 @@ def test_a_tape_outside_learns_of_variables_as_they_are_used() -> None:
             y = f(tensor(2.0))
         assert tape.watched_variables() == (v,)
         assert tape.gradient(y, v).item() == 2
+
+
+def test_a_recorded_tensor_that_is_no_argument_is_refused() -> None:
+    c = tensor([2.0])
+    x = tensor([3.0])
+    held = {"c": c}
+    for f in (tg.function(lambda x: x * c), tg.function(lambda x: x * held["c"])):
+        with tg.GradientTape() as tape:
+            tape.watch(c)
+            with pytest.raises(GradientError, match=r"none of its arguments.*make it a Variable, or write tapegrad.stop_gradient"):
+                f(x)
+        assert f(x).item() == 6
+    traced = tg.function(lambda x: x * c)
+    traced(x)
+    with tg.GradientTape() as tape:
+        tape.watch([c, x])
+        with pytest.raises(GradientError, match="none of its arguments"):
+            traced(x)
+
+    def inside(x: tg.Tensor) -> tg.Tensor:
+        with tg.GradientTape() as tape:
+            tape.watch(x)
+            y = x * x * held["c"]
+        found: tg.Tensor = tape.gradient(y, x)
+        return found
+
+    with tg.GradientTape() as tape:
+        tape.watch(c)
+        with pytest.raises(GradientError, match="none of its arguments"):
+            tg.function(inside)(x)
+    assert tg.function(inside)(x).item() == 12
