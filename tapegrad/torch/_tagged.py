@@ -12,61 +12,60 @@ from tapegrad.torch._node_table import FUNCTIONS
 from tapegrad.torch._tensor import Tensor
 from tapegrad.torch._views import view_of
 
+_Call = tuple[tuple[Any, ...], dict[str, Any]]
 
-def _cross_entropy(x: Any, target: Any, *_: Any, **words: Any) -> str:
+
+def _argument(call: _Call, place: int, name: str, default: Any = None) -> Any:
+    """An argument of a call, however it was given."""
+    args, words = call
+    return args[place] if place < len(args) else words.get(name, default)
+
+
+def _cross_entropy(call: _Call) -> str:
+    x, target = _argument(call, 0, "input"), _argument(call, 1, "target")
     if target.array.dtype.kind == "f":
         steps = "Neg0(Sum{}(Mul0(LogSoftmax0($0), $1)))"
-        return {"none": steps.format(1), "sum": steps.format(0)}.get(words.get("reduction", "mean"), f"Div1({steps.format(0)})")
-    if words.get("label_smoothing"):
+        return {"none": steps.format(1), "sum": steps.format(0)}.get(call[1].get("reduction", "mean"), f"Div1({steps.format(0)})")
+    if call[1].get("label_smoothing"):
         return "Add0(Mul1(NllLoss0(LogSoftmax0($0))), Mul1(Div0(Sum0(MaskedFill0(Neg0(Sum1(LogSoftmax0($0))))), None)))"
     return f"NllLoss{'2D' if x.array.ndim > 2 else ''}0(LogSoftmax0($0))"
 
 
-def _clamp(x: Any, *args: Any, **words: Any) -> str:
-    return "Clamp0" if any(isinstance(v, Core) for v in (*args, *words.values())) else "Clamp1"
+def _scatter(call: _Call) -> str:
+    src = _argument(call, 3, "src")
+    if call[1].get("reduce") is not None:
+        return "=torch::autograd::NotImplemented"
+    return "Scatter0" if isinstance(src, Core) else "Scatter1"
 
 
-def _lerp(x: Any, end: Any, weight: Any = None, **words: Any) -> str:
-    return "Lerp1" if isinstance(words.get("weight", weight), Core) else "Lerp0"
+def _pad(call: _Call) -> str:
+    rank = len(_argument(call, 1, "pad", ())) // 2
+    kind = {"constant": "ConstantPadNd0", "reflect": f"ReflectionPad{rank}D0", "replicate": f"ReplicationPad{rank}D0"}
+    return kind.get(_argument(call, 2, "mode", "constant"), "=torch::autograd::CopySlices")
 
 
-def _fill(x: Any, value: Any, *_: Any, **__: Any) -> str:
-    return "Fill3" if isinstance(value, Core) else "Fill2"
-
-
-def _scatter(x: Any, dim: Any, index: Any, src: Any = None, **words: Any) -> str:
-    if "reduce" in words:
-        return "Scatter2" if isinstance(src, Core) else "Scatter3"
-    return "Scatter0" if isinstance(words.get("src", src), Core) else "Scatter1"
-
-
-def _pad(x: Any, pad: Any, mode: str = "constant", *_: Any) -> str:
-    rank = len(pad) // 2
-    return {"constant": "ConstantPadNd0", "reflect": f"ReflectionPad{rank}D0", "replicate": f"ReplicationPad{rank}D0"}.get(
-        mode, "=torch::autograd::CopySlices"
-    )
-
-
-def _interpolate(x: Any, *args: Any, mode: str = "nearest", **_: Any) -> str:
-    if len(args) > 2:
-        mode = args[2]
-    rank = x.array.ndim - 2
+def _interpolate(call: _Call) -> str:
+    rank, mode = _argument(call, 0, "input").array.ndim - 2, _argument(call, 3, "mode", "nearest")
     if mode == "area":
         return f"AdaptiveAvgPool{rank}D0"
-    kind = "".join(map(str.capitalize, mode.split("-")))
-    return f"Upsample{kind}{rank}D0"
+    return f"Upsample{''.join(map(str.capitalize, mode.split('-')))}{rank}D0"
 
 
-def _diagonal_or_matrix(x: Any, *_: Any, **__: Any) -> str:
-    return "DiagEmbed0" if x.array.ndim == 1 else "=DiagonalBackward0_copy"
+def _clamp(call: _Call) -> str:
+    bounds = _argument(call, 1, "min"), _argument(call, 2, "max")
+    return "Clamp0(*, *, *)" if any(isinstance(v, Core) for v in bounds) else "Clamp1"
 
 
 #: Functions that are shown in different ways, by their arguments.
 _BY_ARGUMENTS: dict[str, Any] = {
-    "cross_entropy": _cross_entropy, "clamp": _clamp, "clip": _clamp, "lerp": _lerp, "fill_": _fill, "scatter": _scatter,
-    "pad": _pad, "interpolate": _interpolate, "upsample": _interpolate, "diag": _diagonal_or_matrix,
-    "adaptive_avg_pool2d": lambda x, size: "Mean1" if size in (1, (1, 1), [1, 1]) else "AdaptiveAvgPool2D0",
-    "gumbel_softmax": lambda *_, **words: "Add0" if words.get("hard") else "Softmax0(Div0(Add0($0, None), None))",
+    "cross_entropy": _cross_entropy, "clamp": _clamp, "clip": _clamp, "scatter": _scatter, "pad": _pad, "interpolate": _interpolate,
+    "upsample": _interpolate,
+    "lerp": lambda call: "Lerp1" if isinstance(_argument(call, 2, "weight"), Core) else "Lerp0",
+    "fill_": lambda call: "Fill3" if isinstance(_argument(call, 1, "value"), Core) else "Fill2",
+    "diag": lambda call: "DiagEmbed0" if _argument(call, 0, "input").array.ndim == 1 else "=DiagonalBackward0_copy",
+    "adaptive_avg_pool2d":
+        lambda call: "Mean1" if _argument(call, 1, "output_size") in (1, (1, 1), [1, 1]) else "AdaptiveAvgPool2D0",
+    "gumbel_softmax": lambda call: "Add0" if call[1].get("hard") else "Softmax0(Div0(Add0($0, None), None))",
 }  # fmt: skip
 #: What the same name means elsewhere.
 NN = {"unfold": "Im2Col0", "diag": None, "norm": None}
@@ -94,7 +93,7 @@ def _arguments(args: tuple[Any, ...], words: dict[str, Any], by_place: bool) -> 
 def _choice(special: Any) -> Any:
     """What gives the pattern for a call: its arguments, and whether the result is a scalar."""
     if callable(special):
-        return lambda args, words, scalar: special(*args, **words)
+        return lambda args, words, scalar: special((args, words))
     if special.startswith("~"):
         inner = special[1:]
         return lambda args, words, scalar: _OF_LOSSES.get(words.get("reduction", "mean"), "{}").format(inner)

@@ -172,3 +172,36 @@ def test_a_function_that_gives_its_argument_back_names_nothing() -> None:
     x = mine.ones(3, requires_grad=True)
     y = x.sin()
     assert mine.nn.functional.dropout(y, 0.5, training=False).grad_fn.name() == "SinBackward0"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "F.pad(h, (1, 1), value=3.0)",
+        "F.pad(input=img, pad=(1, 1, 1, 1), mode='reflect')",
+        "F.cross_entropy(input=h, target=cls)",
+        "F.cross_entropy(h, target=tgt, reduction='sum')",
+        "F.adaptive_avg_pool2d(img, output_size=1)",
+        "F.adaptive_avg_pool2d(input=img, output_size=(2, 2))",
+        "F.interpolate(input=img, size=3, mode='bilinear')",
+        "F.interpolate(img, 3, None, 'bicubic')",
+        "t.clamp(input=h, min=0)",
+        "h.clamp(min=h2)",
+        "t.lerp(input=h, end=h2, weight=0.3)",
+        "t.lerp(h, h2, weight=h)",
+        "h.scatter(dim=1, index=gi, src=h2)",
+        "h.scatter(1, gi, value=1.0)",
+        "h.scatter(1, gi, h2, reduce='add')",
+        "t.diag(input=h)",
+        "F.mse_loss(input=h, target=h2)",
+        "t.mean(input=h, dim=1)",
+    ],
+)
+def test_arguments_may_be_given_by_name(call: str) -> None:
+    assert shown(mine, call) == shown(theirs, call)
+
+
+def test_filling_in_place_takes_its_value_by_name() -> None:
+    x = mine.ones(2, requires_grad=True) * 2
+    assert x.fill_(value=3.0).tolist() == [3.0, 3.0]
+    assert x.grad_fn.name() == "FillBackward2"
