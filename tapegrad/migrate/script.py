@@ -145,15 +145,20 @@ def _hint(error: Exception) -> str:
         try:
             getattr(module, found[1])
         except AttributeError as said:
-            return f"; {said}"
+            return f"; {said}" if "facade" in str(said) else _nearest(module, found[1], found[2])
         return ""
-    if not isinstance(error, AttributeError) or "facade lacks it" in str(error) or error.obj is None:
+    if not isinstance(error, AttributeError) or "facade" in str(error) or error.obj is None:
         return ""
-    kind = error.obj if isinstance(error.obj, type) else type(error.obj)
-    if not kind.__module__.startswith("tapegrad."):
-        return ""
-    near = get_close_matches(error.name or "", [n for n in dir(kind) if not n.startswith("_")], 1, 0.7)
-    return f", whose facade lacks it: {kind.__name__}.{error.name}" + (f"; did you mean {kind.__name__}.{near[0]}?" if near else "")
+    lacking = error.obj if isinstance(error.obj, type | ModuleType) else type(error.obj)
+    name = lacking.__name__ if isinstance(lacking, ModuleType) else lacking.__module__
+    return _nearest(lacking, error.name or "", lacking.__name__) if name.startswith(("tapegrad.", "keras.")) else ""
+
+
+def _nearest(lacking: Any, name: str, where: str) -> str:
+    """That a module or a class lacks a name, and which one of its own is nearest."""
+    near = get_close_matches(name, [n for n in dir(lacking) if not n.startswith("_")], 1, 0.7)
+    where = where.removeprefix("tapegrad.").removeprefix("keras._tf_keras.")
+    return f", whose facade lacks it: {where}.{name}" + (f"; did you mean {where}.{near[0]}?" if near else "")
 
 
 def _below(trace: TracebackType | None) -> TracebackType | None:

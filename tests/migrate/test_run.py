@@ -188,6 +188,23 @@ def test_the_nearest_is_named_wherever_the_name_is_missing(tmp_path, line, text)
 
 
 @pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("tf.nn.reluu", "did you mean tf.nn.relu?"),
+        ("tf.data.Dataset.from_tensor_slice", "Dataset.from_tensor_slice; did you mean Dataset.from_tensor_slices?"),
+        ("tf.keras.layers.Dens", "keras.layers.Dens; did you mean keras.layers.Dense?"),
+        ("from tensorflow.keras.layers import Dens", "tf.keras.layers.Dens; did you mean tf.keras.layers.Dense?"),
+    ],
+)
+def test_the_nearest_is_named_in_the_style_of_tensorflow_and_in_keras(tmp_path, line, text):
+    if "keras" in line:
+        pytest.importorskip("keras")
+    done = run(tmp_path, f"import tensorflow as tf\n{line}\n")
+    assert (done.returncode, text in done.stderr) == (1, True), done.stderr
+    assert done.stderr.count("did you mean") == 1
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [("import numpy", "imports none of torch"), ("import torch\nx = (", "line 2"), (None, "No such file")],
 )
