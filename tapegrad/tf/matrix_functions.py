@@ -54,8 +54,9 @@ def sqrtm(input: Any, name: str | None = None) -> Tensor:
     It is differentiated through Newton's iteration, so equal eigenvalues do no harm; a singular matrix is NaN.
     """
     x = _square(input, "MatrixSquareRoot")
-    y = _root(x)
-    back = S.max(S.abs(S.subtract(matmul(y, y), x)), axis=(-2, -1), keepdims=True)
+    with np.errstate(all="ignore"):  # where there is no root the iteration runs away
+        y = _root(x)
+        back = S.max(S.abs(S.subtract(matmul(y, y), x)), axis=(-2, -1), keepdims=True)
     size = S.max(S.abs(x), axis=(-2, -1), keepdims=True)
     close = S.less_equal(back, S.multiply(size, size.array.dtype.type(np.sqrt(np.finfo(size.array.dtype).eps))))
     return S.where(close, y, x.array.dtype.type(np.nan))
