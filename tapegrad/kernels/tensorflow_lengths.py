@@ -53,13 +53,16 @@ class Ratio:
     def __neg__(self) -> Ratio:
         return Ratio(_NEGATIVE(self.bare))
 
+    def __abs__(self) -> Ratio:
+        return Ratio(_ABS(self.bare))
+
     def __repr__(self) -> str:
         return "?"
 
     __hash__ = object.__hash__
 
 
-_NEGATIVE = calls.one("Neg")
+_NEGATIVE, _ABS = calls.one("Neg"), calls.one("Abs")
 #: Numbers of the running graph; they are weak, as Python's are.
 SYMBOLIC = frozenset([Size, Ratio])
 
@@ -90,6 +93,18 @@ for _name, _op in {
             ("__{}__", "__r{}__"), _between_numbers(_op, integral=_name not in ("truediv", "pow")), strict=True
         ):
             setattr(_kind, _place.format(_name), _method)
+
+
+def _unordered(self: Any, other: Any) -> Any:
+    raise OpenLengthError(
+        f"a length is compared with {other!r}, and is not known while tf.function traces the program (its dimension is None); "
+        "give it in the input_signature of tf.function, or the `shapes` of tapegrad.function"
+    )
+
+
+for _kind in (Size, Ratio):
+    for _method_name in ("__lt__", "__le__", "__gt__", "__ge__"):
+        setattr(_kind, _method_name, _unordered)
 
 
 def _size_bare(n: Any) -> Any:

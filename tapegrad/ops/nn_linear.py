@@ -6,6 +6,7 @@ from typing import Any
 
 from tapegrad.errors import ShapeError
 from tapegrad.registry import primitive
+from tapegrad.registry.lengths import may_agree
 from tapegrad.registry.op import OPS
 
 
@@ -19,7 +20,7 @@ def linear(xp: Any, x: Any, weight: Any, bias: Any, /) -> Any:
 
     Raises ShapeError where the shapes do not match.
     """
-    if len(weight.shape) != 2 or len(bias.shape) != 1 or weight.shape[1] != bias.shape[0]:
+    if len(weight.shape) != 2 or not may_agree(bias.shape, weight.shape[1:]):
         raise ShapeError(
             f"linear(x, weight, bias): expected weight (n, m) and bias (m,), got {tuple(weight.shape)} and {tuple(bias.shape)}"
         )
@@ -81,7 +82,7 @@ def dense(xp: Any, x: Any, weight: Any, bias: Any, /) -> Any:
 
     Raises ShapeError where the shapes do not match.
     """
-    if len(weight.shape) != 2 or bias.shape != weight.shape[:1]:
+    if len(weight.shape) != 2 or not may_agree(bias.shape, weight.shape[:1]):
         raise ShapeError(
             f"dense(x, weight, bias): expected weight (m, n) and bias (m,), got {tuple(weight.shape)} and {tuple(bias.shape)}"
         )

@@ -7,6 +7,7 @@ from typing import Any
 from tapegrad.errors import ShapeError
 from tapegrad.registry import composite, linear, multilinear
 from tapegrad.registry.batch_rules import same
+from tapegrad.registry.lengths import may_agree
 
 
 @multilinear(laws=lambda draw: draw.choice(
@@ -97,7 +98,7 @@ def tensordot(F: Any, x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     else:
         first, second = (list(a) if hasattr(a, "__iter__") else [a] for a in axes)
     first, second = [a % n1 for a in first], [a % n2 for a in second]
-    if [x1.shape[a] for a in first] != [x2.shape[a] for a in second]:
+    if not may_agree(tuple(x1.shape[a] for a in first), tuple(x2.shape[a] for a in second)):
         raise ShapeError(
             f"tensordot(x1, x2): expected equal lengths on axes {first} and {second}, got x1 {x1.shape}, x2 {x2.shape}"
         )

@@ -311,8 +311,10 @@ def var(F: Any, x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdim
     return F.sum(d * d, axis=axis, keepdims=keepdims) / _at_least_zero(count(x.shape, axis) - correction)
 
 
-def _at_least_zero(n: float) -> float:
-    return n if n > 0 else 0.0
+def _at_least_zero(n: Any) -> Any:
+    if isinstance(n, int | float):
+        return n if n > 0 else 0.0
+    return (n * 1.0 + abs(n * 1.0)) * 0.5  # a length that only the running graph knows
 
 
 @composite(laws=_spread, domain=(-2, 2))

@@ -7,7 +7,7 @@ import pytest
 
 import tapegrad as tg
 from tapegrad import fft, linalg, nn, special  # noqa: F401  declares their ops
-from tapegrad.errors import BoundsError, CompilationError
+from tapegrad.errors import BoundsError, CompilationError, OpenLengthError
 from tapegrad.registry.op import OPS, Op
 from tapegrad.testing import Case, Draw
 from tapegrad.testing.law import same
@@ -34,6 +34,8 @@ FAMILIES = {
 }
 #: What XLA does not have, 2.21: the op of TensorFlow's.
 NO_XLA = {"det": "MatrixDeterminant", "i0": "BesselI0"}
+#: What needs a length to choose what it computes.
+NOT_OPEN = {"fft", "irfft"}
 #: XLA iterates until vectors are good to about the square root of rounding.
 LOOSE = {"eigh": 1e4, "svd": 1e4}
 CASES = [(family, name) for family, names in FAMILIES.items() for name in names.split() if name in OPS]
@@ -88,6 +90,27 @@ def test_an_op_and_its_derivatives_are_the_same_compiled(family: str, name: str,
     eps = max((np.finfo(b.dtype).eps for _, b in pairs if b.dtype.kind in "fc"), default=0.0)
     rtol = 2e4 * op.tolerance * float(eps) * (LOOSE.get(name, 1.0) if jit else 1.0)
     same([a for a, _ in pairs], [b for _, b in pairs], rtol, "compiled", scale=1.0)
+
+
+@pytest.mark.parametrize(("family", "name"), CASES, ids=[name for _, name in CASES])
+def test_an_op_and_its_derivatives_of_lengths_that_are_open(family: str, name: str) -> None:
+    op = OPS[name]
+    case = Case(op, Draw(7, (3, 3), complex=family == "complex"))
+    given = [np.asarray(x) if hasattr(x, "dtype") else x for x in case.xs]
+    gs = [tg.asarray(g) for g in case.cotangents()] if case.differentiable else []
+    ts = [tg.asarray(t) for t in case.tangents()] if case.differentiable else []
+    inputs: list[Any] = [*(x for x in given if isinstance(x, np.ndarray)), *gs, *ts]
+    shapes = [tuple(None if n > 1 else n for n in x.shape) for x in inputs]
+    compiled = tg.function(lambda xs, gs, ts: derived(op, case, xs, gs, ts), shapes=shapes)
+    if name in NOT_OPEN:
+        with pytest.raises(OpenLengthError, match=r"give it in the input_signature of tf.function, or the `shapes`"):
+            compiled(given, gs, ts)
+        return
+    eager = derived(op, case, [tg.asarray(x) if isinstance(x, np.ndarray) else x for x in given], gs, ts)
+    for a, b in zip(compiled(given, gs, ts), eager, strict=True):
+        assert (a is None) == (b is None)
+        if a is not None and b is not None:
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=2e-3, atol=2e-3)
 
 
 @pytest.mark.parametrize("jit", [False, True], ids=["plain", "xla"])
