@@ -16,10 +16,10 @@ from tapegrad.tf.convert import convert, convert_raw, fresh, host, identity
 from tapegrad.tf.dtypes import DType, as_dtype, numpy_dtype
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.names import scoped
-from tapegrad.tf.operators import install, plain
 from tapegrad.tf.shapes import TensorShape, shape_of
 from tapegrad.tf.slices import IndexedSlices
 from tapegrad.tf.tensor import CPU, Absent, Reference, Tensor, made, shown, truth, values
+from tapegrad.tf.variable_parts import give_operators
 from tapegrad.variable import Variable as CoreVariable
 
 
@@ -365,66 +365,7 @@ def _restored(raw: Any, trainable: bool, name: str, spec: Any) -> Variable:
     return found
 
 
-def _refused(words: str) -> Any:
-    def refused(self: Variable, other: Any) -> NoReturn:
-        raise RuntimeError(f"`variable {words.partition('|')[0]}= value` with `tf.Variable`s is not supported. {words.partition('|')[2]}")
-
-    return refused
-
-
-install(Variable)
-for _name, _sign, _instead in (
-    ("iadd", "+", "variable.assign_add(value)"),
-    ("isub", "-", "variable.assign_sub(value)"),
-    ("imul", "*", "variable.assign(variable * value)"),
-    ("itruediv", "/", "variable.assign(variable / value)"),
-    ("ipow", "**", "variable.assign(variable ** value)"),
-):
-    setattr(
-        Variable,
-        f"__{_name}__",
-        _refused(f"{_sign}|Use `{_instead}` to change the variable, or `out = variable {_sign} value` for a new tensor."),
-    )
-_getitem = Variable.__getitem__
-
-
-class Part(Tensor):
-    """What `variable[key]` gives: a tensor that can also be assigned to, and then changes the variable."""
-
-    __slots__ = ("_key", "_variable")
-
-    _key: Any
-    _variable: Any
-
-    def assign(self, value: Any, name: str | None = None, read_value: bool = True) -> Any:
-        """Replace these elements of the variable."""
-        return self._write(np.ndarray.__setitem__, value, read_value)
-
-    def assign_add(self, value: Any, name: str | None = None, read_value: bool = True) -> Any:
-        """Add to these elements of the variable."""
-        return self._write(np.add.at, value, read_value)
-
-    def assign_sub(self, value: Any, name: str | None = None, read_value: bool = True) -> Any:
-        """Subtract from these elements of the variable."""
-        return self._write(np.subtract.at, value, read_value)
-
-    def _write(self, how: Any, value: Any, read_value: bool) -> Any:
-        variable = self._variable._rewritten(how, self._key, value, "ResourceStridedSliceAssign")
-        return variable if read_value else None
-
-
-def _part(self: Variable, key: Any) -> Any:
-    x = _getitem(self, key)
-    found = object.__new__(Part)
-    found.array, found.node, found.like = x.array, x.node, x.like
-    found._variable = self
-    found._key = (
-        plain(key) if not isinstance(key, core.Tensor | np.ndarray) or np.asarray(key).dtype.kind != "b" else np.asarray(key)
-    )
-    return found
-
-
-Variable.__getitem__ = _part  # type: ignore[assignment]
+give_operators(Variable)
 
 
 class _Creators(threading.local):
