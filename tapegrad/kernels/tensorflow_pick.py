@@ -39,13 +39,22 @@ def getitem(x: Any, index: Any) -> Any:
         return found.picked(x)
     parts = parts_of(index, x.shape)
     if not all(map(is_part, parts)):
-        return _picked(x, parts)
+        return _picked(x, parts, divided=_is_divided(index))
     if all(type(p) is slice and p == slice(None) for p in parts):
         return x
     return basic(index, x.shape).picked(x)
 
 
-def _picked(x: Any, parts: list[Any]) -> Any:
+def _is_divided(index: Any) -> bool:
+    """Whether `...` stands between arrays (or integers beside them), though it may stand for no axis: they are apart then."""
+    given = index if type(index) is tuple else (index,)
+    at = next((k for k, i in enumerate(given) if i is Ellipsis), None)
+    if at is None:
+        return False
+    return all(any(i is not None and type(i) is not slice for i in side) for side in (given[:at], given[at + 1 :]))
+
+
+def _picked(x: Any, parts: list[Any], *, divided: bool) -> Any:
     """An index with arrays: slices first, then the arrays, integers among them, together."""
     arrays: list[Any] = []
     places: list[int] = []  # of the arrays' axes, after the slices
@@ -72,7 +81,7 @@ def _picked(x: Any, parts: list[Any]) -> Any:
             places.append(len(slices))
             slices.append(slice(None))
     x = sliced(x, slices)
-    together = order[-1] - order[0] == len(order) - 1
+    together = order[-1] - order[0] == len(order) - 1 and not divided
     return _gathered(x, arrays, places, together)
 
 

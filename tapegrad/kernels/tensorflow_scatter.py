@@ -13,7 +13,7 @@ from tapegrad.kernels.tensorflow_arithmetic import maximum
 from tapegrad.kernels.tensorflow_array import TFArray, made, put_off
 from tapegrad.kernels.tensorflow_basics import equal, greater_equal, where
 from tapegrad.kernels.tensorflow_calls import BOOL, F32, F64, INT64, cast
-from tapegrad.kernels.tensorflow_index import basic, basic_of, is_basic, parts_of
+from tapegrad.kernels.tensorflow_index import KNOWN, basic, basic_of, is_basic, key_of, parts_of
 from tapegrad.kernels.tensorflow_later import Piece, may_wait
 from tapegrad.kernels.tensorflow_lengths import Size, shape_tensor
 from tapegrad.kernels.tensorflow_pick import from_start, getitem, place_of
@@ -29,8 +29,10 @@ _GATHER = calls.op("GatherV2")
 def put_add(g: Any, index: Any, shape: Any) -> Any:
     """Zeros of this shape, with `g` added at the index."""
     g, shape = asarray(g), tuple(shape)
-    if is_basic(index):
+    found = KNOWN.get(key) if (key := key_of(index, shape)) is not None else None
+    if found is None and is_basic(index):
         found = basic(index, shape)
+    if found is not None:
 
         def whole() -> Any:
             return _SLICE_GRAD(shape_tensor(shape), *found.bounds, g.bare, **found.masks)
