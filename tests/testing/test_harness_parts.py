@@ -115,6 +115,8 @@ def vjp(g, x): return g * np.where(abs(x) < 1, x, 1.3 * x)
     found = examine(*_huber(), vjp=_huber_vjp, seed=3)
     assert found.point is not None
     assert sum(np.size(x) for x in found.point.xs) == 1
+    shown = float(dict(found.lines)["numeric"].strip("[]"))
+    assert abs(abs(shown) - abs(float(np.clip(found.point.xs[0].reshape(-1)[0], -1, 1)))) < 1e-6  # the cotangent is 1
     line = dict(found.lines)["reproduce"].replace("_huber_vjp", "vjp")
     ran = subprocess.run([sys.executable, "-c", code + line], capture_output=True, text=True, check=False)
     assert ran.returncode == 1
