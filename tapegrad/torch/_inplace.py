@@ -138,16 +138,23 @@ def update(x: Any, function: Callable[..., Any], *args: Any, overwriting: bool =
 
 
 def _is_made_here(x: Any) -> bool:
-    """Whether a tensor is no view and has been made by a recorded op of PyTorch's style alone: there is nothing to refuse."""
+    """Whether a tensor, and what it is a view of, were made by recorded ops of PyTorch's style alone: nothing is to be refused."""
     node = x.node
-    return (
-        node is not None
-        and type(x) is Tensor
-        and state.active is OWNERS
-        and node.owners is OWNERS
-        and not is_leaf_node(node)
-        and view_of(x) is None
-        and 0 not in x.array.strides
+    if (
+        node is None
+        or type(x) is not Tensor
+        or state.active is not OWNERS
+        or node.owners is not OWNERS
+        or is_leaf_node(node)
+        or 0 in x.array.strides
+    ):
+        return False
+    info = view_of(x)
+    if info is None:
+        return True
+    base = info.base.node
+    return not (
+        info.cut or info.untracked or info.several or base is None or base.owners is not OWNERS or is_leaf_node(base)
     )
 
 
@@ -349,7 +356,9 @@ def _commit_view(x: Any, y: Any, info: View, store: Storage, counted: bool) -> N
         if node is not None and (node.s is made or node.t is made or type(node.s) is tuple):
             _keep_output(node, made, raw)
         above = _put_back_in_place(info, y) if history else None
-        _protect(x, raw)
+        made_by = base.node
+        if view_of(base) is not None or (made_by is not None and made_by.op.name in KEPT_HERE_ALONE):
+            _protect(x, raw)
         np.copyto(raw, made)
         wrote(store, raw, counted=counted, number=number)
         if history:
