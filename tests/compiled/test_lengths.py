@@ -1,5 +1,6 @@
 """Compiled functions called with several lengths: derivatives from outside, and checks of shapes that nobody knows yet."""
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -110,3 +111,25 @@ def test_what_may_agree() -> None:
     assert may_agree((n, 3), (4, 3))
     assert not may_agree((n, 3), (4, 2))
     assert not may_agree((3,), (3, 1))
+
+
+def test_threads_that_call_a_function_for_the_first_time_together_trace_it_as_one_would() -> None:
+    w = tg.Variable(tg.asarray([2.0], backend="tensorflow"))
+    f = tg.function(lambda x: x * w)
+    start = threading.Barrier(4)
+    found: list[float] = []
+
+    def run() -> None:
+        start.wait()
+        for n in range(2, 7):
+            with tg.GradientTape() as tape:
+                y = tg.sum(f(tg.ones(n)))
+            found.append(tape.gradient(y, w).item() / n)
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert found == [1.0] * 20
+    assert f.trace_count == 2

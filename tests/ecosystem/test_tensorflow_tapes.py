@@ -1,6 +1,7 @@
 """TensorFlow's own code under a tape: its functions, tensors and variables, to any order."""
 
 import gc
+import threading
 import weakref
 from typing import Any
 
@@ -230,3 +231,55 @@ def test_errors_name_what_to_do() -> None:
         y = tf.linalg.logm(z)
     with pytest.raises(NotDifferentiable, match=r"it has no derivative of an op of its own .*MatrixLogarithm"):
         tape.gradient(y, z)
+
+
+def test_a_tape_that_is_left_however_leaves_none_of_tensorflow_behind() -> None:
+    pywrap = pytest.importorskip("tensorflow.python.pywrap_tfe")
+    x = tf.constant(X)
+
+    def fails() -> None:
+        with tg.GradientTape() as tape:
+            tape.watch(x)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails()
+    assert pywrap.TFE_Py_TapeSetIsEmpty()
+    forgotten = tg.GradientTape()
+    forgotten.__enter__()
+    forgotten.watch(x)
+    del forgotten
+    assert pywrap.TFE_Py_TapeSetIsEmpty()
+    with tg.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = tf.sin(x)
+    with tape:  # goes on
+        z = tf.cos(x) * y
+    np.testing.assert_allclose(tape.gradient(z, x).numpy(), np.cos(X) ** 2 - np.sin(X) ** 2, rtol=1e-5)
+    with tg.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.sin(x)
+        tape.reset()
+        tape.watch(x)
+        z = tf.cos(x)
+    np.testing.assert_allclose(tape.gradient(z, x).numpy(), -np.sin(X), rtol=1e-6)
+    assert pywrap.TFE_Py_TapeSetIsEmpty()
+
+
+def test_threads_have_tapes_of_their_own() -> None:
+    f = tf.function(lambda x: tf.sin(x) * x)
+    found: dict[int, Any] = {}
+
+    def run(i: int) -> None:
+        x = tg.asarray([0.1 * i])
+        with tg.GradientTape() as tape:
+            tape.watch(x)
+            y = tg.sum(f(x))
+        found[i] = tape.gradient(y, x).item()
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    np.testing.assert_allclose([found[i] for i in range(4)], [np.sin(x) + x * np.cos(x) for x in (0, 0.1, 0.2, 0.3)], rtol=1e-5)
