@@ -67,3 +67,20 @@ def test_custom_gradients_of_tensorflow(plant: Plant) -> None:
         assert not wrong.ok, f"{plant.kind}: {wrong}"
     right = examine(natively.tensorflow_function(plant, wrong=False), **words)
     assert right.ok, str(right)
+
+
+#: Nor JAX, whose arrays are immutable and in one layout, and whose callbacks are of a stated shape and dtype, without a derivative
+#: of their own.
+HIDDEN_BY_JAX = HIDDEN_BY_TENSORFLOW | {"shape"}
+
+
+@pytest.mark.slow
+@pytest.mark.interop("jax")
+@pytest.mark.parametrize("plant", PLANTS[::4], ids=lambda plant: plant.name)
+def test_custom_vjps_of_jax(plant: Plant) -> None:
+    words = {**natively.words_of(plant), "framework": "jax", "profile": "fast", "seed": 1}
+    if not {plant.kind, plant.name} & HIDDEN_BY_JAX:
+        wrong = examine(natively.jax_function(plant, wrong=True), **words)
+        assert not wrong.ok, f"{plant.kind}: {wrong}"
+    right = examine(natively.jax_function(plant, wrong=False), **words)
+    assert right.ok, str(right)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.testing.words import array
+from tapegrad.testing.words import array, word_for
 
 from .plant import Plant
 
@@ -143,16 +143,22 @@ def jax_function(plant: Plant, *, wrong: bool) -> Function:
     import jax
 
     f, rule, _ = rules_of(plant, wrong=wrong)
-    words = list(words_of(plant).values())
+    words = [word_for(w, "x") for w in words_of(plant).values()]
+
+    # One function object each, so that JAX compiles a call once for each shape.
+    def host_value(*xs: Any) -> Any:
+        return np.asarray(f(*map(np.array, xs)))
+
+    def host_rule(g: Any, y: Any, *xs: Any) -> Any:
+        found = rule(np.conj(np.array(g)), np.array(y), [np.array(x) for x in xs])  # conjugates of ours
+        return tuple(np.conj(np.asarray(c)) for c, x in zip(found, xs, strict=True) if x.dtype.kind in "fc")
 
     def like(x: Any) -> Any:
         return jax.ShapeDtypeStruct(x.shape, x.dtype)
 
     def value(*xs: Any) -> Any:
-        shape = np.asarray(
-            f(*(np.array(np.broadcast_to(_filler(w, x), x.shape)) for w, x in zip(words, xs, strict=True)))
-        )
-        return jax.pure_callback(lambda *ys: np.asarray(f(*map(np.array, ys)), shape.dtype), like(shape), *xs)
+        some = host_value(*(np.broadcast_to(_filler(w, x), x.shape) for w, x in zip(words, xs, strict=True)))
+        return jax.pure_callback(host_value, like(some), *xs)
 
     @jax.custom_vjp
     def op(*xs: Any) -> Any:
@@ -165,12 +171,7 @@ def jax_function(plant: Plant, *, wrong: bool) -> Function:
     def back(saved: Any, g: Any) -> Any:
         xs, y = saved
         floating = [k for k, x in enumerate(xs) if x.dtype.kind in "fc"]
-
-        def call(g: Any, y: Any, *xs: Any) -> Any:
-            found = rule(np.conj(np.array(g)), np.array(y), [np.array(x) for x in xs])  # conjugates of ours
-            return tuple(np.conj(np.asarray(found[k])) for k in floating)
-
-        made = jax.pure_callback(call, tuple(like(xs[k]) for k in floating), g, y, *xs)
+        made = jax.pure_callback(host_rule, tuple(like(xs[k]) for k in floating), g, y, *xs)
         by_argument = dict(zip(floating, made, strict=True))
         return tuple(by_argument.get(k, np.zeros(x.shape, jax.dtypes.float0)) for k, x in enumerate(xs))
 
