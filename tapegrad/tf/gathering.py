@@ -88,7 +88,8 @@ def _tuples(x: Any, index: Any, batch: int, name: str) -> tuple[Any, ...]:
         if column.size and (column.min() < 0 or column.max() >= size):
             bad = np.flatnonzero((column < 0) | (column >= size))[0]
             row = index.reshape(-1, depth)[bad].tolist()
-            raise invalid(f"{name}", f"indices[{bad}] = {row} does not index into param shape {shape_text(x)}")
+            of = "param shape" if name == "GatherNd" else "shape"
+            raise invalid(name, f"indices[{bad}] = {row} does not index into {of} {shape_text(x)}")
     front = [np.arange(n).reshape((-1,) + (1,) * (index.ndim - 2 - b)) for b, n in enumerate(index.shape[:batch])]
     return (*front, *columns)
 
