@@ -167,3 +167,20 @@ def test_tensors_to_test_with_are_in_bounds() -> None:
     k = ours.testing.make_tensor(4, 5, dtype=ours.int32, low=-2, high=3, exclude_zero=True)
     assert k.shape == (4, 5)
     assert set(k.flatten().tolist()) <= {-2, -1, 1, 2}
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+@pytest.mark.parametrize(
+    "call",
+    [
+        "a.sort()[0]", "a.sort(descending=True)[1]", "a.topk(2)[0]", "a.argsort()", "a.median()", "a.median(0)[0]", "a.kthvalue(2)[0]",
+        "a.quantile(0.5)", "a.sort()[0].diff()", "t.func.grad(lambda v: v.sort()[0][0] * 2)(a)", "a.max(0)[1]", "a.nanmedian()",
+        "t.where(a > 0.5, t.nan, a).median()", "t.where(a > 0.5, t.nan, a).nanmedian()",
+    ],
+)  # fmt: skip
+def test_order_is_known_inside_vmap(call: str) -> None:
+    found = []
+    for t in (torch, ours):
+        x = t.arange(12.0).reshape(4, 3).sin()
+        found.append(t.func.vmap(lambda a, t=t: eval(call, {"a": a, "t": t}))(x))
+    assert str(found[1]) == str(found[0])

@@ -12,6 +12,7 @@ from tapegrad.torch._functions import (
     index,
     join,
     linear,
+    ordering,
     overloads,
     pointwise,
     random,
@@ -26,7 +27,7 @@ from tapegrad.torch._functions._build import FUNCTIONS, METHODS
 from tapegrad.torch._tensor import Tensor
 
 TABLES = (
-    *(pointwise, reduce, create, join, index, scatter, linear, overloads, sampled, softmax, spectra),
+    *(pointwise, reduce, ordering, create, join, index, scatter, linear, overloads, sampled, softmax, spectra),
     *(convert, copying, random, random_fill, files),
 )
 

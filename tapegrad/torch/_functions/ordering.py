@@ -1,0 +1,194 @@
+"""Sorting, and what is picked by order: the largest, medians, modes and quantiles."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tapegrad.kernels.batched import Batched
+from tapegrad.torch import _named as named
+from tapegrad.torch._functions._build import define
+from tapegrad.torch._shapes import dimension
+from tapegrad.torch._tensor import STYLE as S
+from tapegrad.torch._tensor import Tensor, wrap
+
+
+def _order(x: Any, dim: int, descending: bool) -> Any:
+    raw = np.asarray(x.read()[0])
+    if raw.dtype.kind == "V":
+        raw = raw.astype(np.float32)
+    if not descending:
+        return np.argsort(raw, axis=dim, kind="stable")
+    if raw.dtype.kind == "f":
+        nan = np.isnan(raw)  # NaN counts as larger than all numbers
+        keys = np.where(nan, -np.inf, -raw)
+        order = np.argsort(keys, axis=dim, kind="stable")
+        if nan.any() and np.isposinf(raw).any():
+            rank = np.where(nan, 0, 1)
+            order = np.take_along_axis(
+                np.argsort(keys, axis=dim, kind="stable"),
+                np.argsort(np.take_along_axis(rank, order, axis=dim), axis=dim, kind="stable"),
+                axis=dim,
+            )
+        return order
+    turned = np.flip(np.argsort(np.flip(raw, axis=dim), axis=dim, kind="stable"), axis=dim)
+    return raw.shape[dim] - 1 - turned
+
+
+def _places_in_order(x: Any, d: int, descending: bool, part: slice = slice(None)) -> Any:
+    """The places along an axis in the order of what is there, or those of the order that `part` picks."""
+    if type(x.array) is not Batched:
+        return wrap(np.ascontiguousarray(_order(x, d, descending)[(*[slice(None)] * d, part)]))
+    index = S.argsort(wrap(x.array), axis=d, descending=descending, stable=True)
+    return S.getitem(index, (*[slice(None)] * d, part))
+
+
+def _median_of_batch(x: Any, d: int, skip: bool) -> Any:
+    """Where the lower median is; NaN, which is sorted to the end, is it wherever there is any, or is skipped."""
+    whole = wrap(x.array)
+    nans = S.sum(S.astype(S.isnan(whole), np.int64), axis=d, keepdims=True)
+    n = x.array.shape[d]
+    lower = S.floor_divide(S.subtract(n - 1, nans), 2)
+    k = S.maximum(lower, 0) if skip else S.where(S.greater(nans, 0), S.subtract(n, nans), (n - 1) // 2)
+    return S.take_along_axis(_places_in_order(x, d, False), S.astype(k, np.int64), axis=d)
+
+
+def _sort(x: Any, dim: int, descending: bool, stable: Any) -> Any:
+    if x.array.dtype.kind == "c":
+        raise RuntimeError(" Sort does not support complex dtypes on CPU")
+    if not x.array.shape:
+        return named.sort(S.positive(x), wrap(np.int64(0)))
+    d = dimension(dim, len(x.array.shape))
+    index = _places_in_order(x, d, descending)
+    return named.sort(S.take_along_axis(x, index, axis=d), index)
+
+
+def _argsort(x: Any, dim: int, descending: bool, stable: Any) -> Any:
+    return _sort(x.detach(), dim, descending, stable).indices
+
+
+def _topk(x: Any, k: int, dim: int, largest: bool, sorted: bool) -> Any:
+    k = int(k)
+    d = dimension(dim, len(x.array.shape))
+    n = x.array.shape[d] if x.array.shape else 1
+    if not 0 <= k <= n:
+        raise RuntimeError("selected index k out of range")
+    if not x.array.shape:
+        return named.topk(S.positive(x), wrap(np.int64(0)))
+    index = _places_in_order(x, d, largest, slice(0, k))
+    return named.topk(S.take_along_axis(x, index, axis=d), index)
+
+
+def _kthvalue(x: Any, k: int, dim: int, keepdim: bool) -> Any:
+    d = dimension(dim, len(x.array.shape))
+    n = x.array.shape[d] if x.array.shape else 1
+    if not 1 <= k <= n:
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {d}")
+    return _at(x, d, _places_in_order(x, d, False, slice(k - 1, k)), keepdim, named.kthvalue)
+
+
+def _at(x: Any, d: int, index: Any, keepdim: bool, kind: Any) -> Any:
+    y = S.take_along_axis(x, index, axis=d)
+    return kind(y, index) if keepdim else kind(S.squeeze(y, d), S.squeeze(index, d))
+
+
+def _median(x: Any, dim: Any, keepdim: bool, skip: bool = False) -> Any:
+    kind = named.nanmedian if skip else named.median
+    if dim is None:
+        if not math.prod(x.array.shape):
+            return S.multiply(S.sum(x), math.nan)
+        return _median(S.reshape(x, (-1,)), 0, False, skip).values
+    d = dimension(dim, len(x.array.shape))
+    if not x.array.shape:
+        return kind(S.positive(x), wrap(np.int64(0)))
+    n = x.array.shape[d]
+    if type(x.array) is Batched:
+        return _at(x, d, _median_of_batch(x, d, skip), keepdim, kind)
+    raw = np.asarray(x.read()[0])
+    order = _order(x, d, False)
+    k = np.full((*raw.shape[:d], 1, *raw.shape[d + 1 :]), (n - 1) // 2)
+    if raw.dtype.kind == "f":
+        nans = np.isnan(raw).sum(axis=d, keepdims=True)
+        k = np.where(nans > 0, np.maximum((n - nans - 1) // 2, 0) if skip else n - nans, k)
+    return _at(x, d, wrap(np.take_along_axis(order, k, axis=d)), keepdim, kind)
+
+
+def _mode(x: Any, dim: int, keepdim: bool) -> Any:
+    d = dimension(dim, len(x.array.shape))
+    if not x.array.shape:
+        return named.mode(S.positive(x), wrap(np.int64(0)))
+    raw = np.moveaxis(np.asarray(x.read()[0]), d, -1)
+    found = np.empty(raw.shape[:-1], np.int64)
+    for i in np.ndindex(*raw.shape[:-1]):
+        values, counts = np.unique(raw[i], return_counts=True)
+        found[i] = np.flatnonzero(raw[i] == values[counts.argmax()])[-1]
+    return _at(x, d, wrap(np.expand_dims(found, d)), keepdim, named.mode)
+
+
+def _quantile(x: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, skip: bool = False) -> Any:
+    raw = q.array if isinstance(q, Tensor) else np.asarray(q, x.array.dtype)
+    parts = np.atleast_1d(np.asarray(raw, np.float64))
+    if ((parts < 0) | (parts > 1)).any():
+        raise RuntimeError("quantile() q must be in the range [0, 1]")
+    y = S.reshape(x, (-1,)) if dim is None else x
+    d = 0 if dim is None else dimension(dim, len(x.array.shape))
+    sorted_ = _sort(y, d, False, None).values
+    n = y.array.shape[d]
+    found = []
+    for p in parts:
+        at = p * (n - 1)
+        low, high = math.floor(at), math.ceil(at)
+        part = {"lower": 0.0, "higher": 1.0, "midpoint": 0.5, "nearest": float(round(at) == high)}.get(
+            interpolation, at - low
+        )
+        a, b = (S.getitem(sorted_, (*[slice(None)] * d, slice(i, i + 1))) for i in (low, high))
+        found.append(a if low == high else _between(a, b, part))
+    keep = [v if keepdim else S.squeeze(v, d) for v in found]
+    if keepdim and dim is None:
+        keep = [S.reshape(v, (1,) * len(x.array.shape)) for v in keep]
+    return keep[0] if np.ndim(raw) == 0 else S.stack(keep, axis=0)
+
+
+def _nanquantile(x: Any, q: Any, dim: Any, keepdim: bool, interpolation: str) -> Any:
+    """The quantile of those of each row that are not NaN."""
+    d = 0 if dim is None else dimension(dim, len(x.array.shape))
+    rows = S.reshape(x, (-1,)) if dim is None else S.moveaxis(x, d, -1)
+    flat = S.reshape(rows, (-1, rows.array.shape[-1]))
+    found = []
+    for i in range(flat.array.shape[0]):
+        row = S.getitem(flat, i)
+        kept = np.flatnonzero(~np.isnan(np.asarray(row.array)))
+        found.append(_quantile(S.take(row, kept, axis=0) if len(kept) else S.getitem(row, slice(0, 1)), q, None, False, interpolation))
+    many = len(found[0].array.shape)
+    y = S.stack(found, axis=-1)
+    shape = rows.array.shape[:-1]
+    y = S.reshape(y, (*y.array.shape[:many], *shape))
+    if keepdim:
+        at = [1] * len(x.array.shape) if dim is None else [*x.array.shape[:d], 1, *x.array.shape[d + 1 :]]
+        y = S.reshape(y, (*y.array.shape[:many], *at))
+    return y
+
+
+def _between(a: Any, b: Any, part: float) -> Any:
+    return S.add(a, S.multiply(S.subtract(b, a), part))
+
+
+define(
+    {
+        "sort(input, dim=-1, descending=False, stable=None)": "_sort(input, dim, descending, stable)",
+        "msort(input)": "_sort(input, 0, False, None).values",
+        "argsort(input, dim=-1, descending=False, stable=None)": "_argsort(input, dim, descending, stable)",
+        "topk(input, k, dim=-1, largest=True, sorted=True)": "_topk(input, k, dim, largest, sorted)",
+        "kthvalue(input, k, dim=-1, keepdim=False)": "_kthvalue(input, k, dim, keepdim)",
+        "median(input, dim=None, keepdim=False)": "_median(input, dim, keepdim)",
+        "nanmedian(input, dim=None, keepdim=False)": "_median(input, dim, keepdim, True)",
+        "mode(input, dim=-1, keepdim=False)": "_mode(input, dim, keepdim)",
+        "quantile(input, q, dim=None, keepdim=False, *, interpolation='linear')":
+            "_quantile(input, q, dim, keepdim, interpolation)",
+        "nanquantile(input, q, dim=None, keepdim=False, *, interpolation='linear')":
+            "_nanquantile(input, q, dim, keepdim, interpolation)",
+    },
+    {k: v for k, v in list(globals().items()) if callable(v)},
+)  # fmt: skip
