@@ -157,7 +157,7 @@ def jax_function(plant: Plant, *, wrong: bool) -> Function:
         return jax.ShapeDtypeStruct(x.shape, x.dtype)
 
     def value(*xs: Any) -> Any:
-        some = host_value(*(np.broadcast_to(_filler(w, x), x.shape) for w, x in zip(words, xs, strict=True)))
+        some = host_value(*(_filler(w, x) for w, x in zip(words, xs, strict=True)))
         return jax.pure_callback(host_value, like(some), *xs)
 
     @jax.custom_vjp
@@ -181,8 +181,10 @@ def jax_function(plant: Plant, *, wrong: bool) -> Function:
 
 
 def _filler(word: Any, x: Any) -> Any:
-    """A number of the domain, with which the shape of the value can be had."""
+    """An array of the domain, with which the shape of the value can be had."""
     if x.dtype.kind not in "fc":
-        return np.zeros((), x.dtype)
+        return np.zeros(x.shape, x.dtype)
+    if word.kind == "psd":
+        return np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape).copy()
     low, high = max(word.lo, -1.0), min(word.hi, 3.0)
-    return np.asarray(0.5 * (low + high), x.dtype)
+    return np.random.default_rng(0).uniform(low, high, x.shape).astype(x.dtype)
