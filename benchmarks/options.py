@@ -136,5 +136,6 @@ def _pythons(pairs: Sequence[str]) -> tuple[tuple[str, str], ...]:
             raise ValueError(f"--python: expected EXE to be an executable file, got {exe!r}")
         found[family] = str(Path(path).absolute())
     if "tapegrad" in found:
-        found.setdefault("tapegrad_tf", found["tapegrad"])
+        for family in ("tapegrad_tf", "tapegrad_torch"):
+            found.setdefault(family, found["tapegrad"])
     return tuple(found.items())

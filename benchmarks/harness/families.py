@@ -90,6 +90,7 @@ _LOADERS: dict[str, Callable[[int], Loaded]] = {
     "autograd": _load_autograd,
     "mygrad": _load_mygrad,
     "tapegrad": _load_tapegrad,
+    "tapegrad_torch": _load_tapegrad,  # apart: where the facade is imported, its recorder is active beside every tape
     "tapegrad_tf": _load_tapegrad_tf,
 }
 

@@ -33,7 +33,7 @@ PEERS = (
     Peer("autograd", "autograd", "eager", "autograd", "HIPS autograd"),
     Peer("mygrad", "mygrad", "eager", "mygrad", "memory guarding off, its fastest setting"),
     Peer("tg_numpy", "tapegrad", "eager", note="tapegrad, NumPy kernels"),
-    Peer("tg_torch", "tapegrad", "eager", "torch", "the torch implementations on tapegrad.torch"),
+    Peer("tg_torch", "tapegrad_torch", "eager", "torch", "the torch implementations on tapegrad.torch"),
     Peer("tg_tf", "tapegrad_tf", "eager", note="tapegrad, TensorFlow kernels, eager"),
     Peer("tg_function", "tapegrad_tf", "compiled", note="tapegrad step through tf.function"),
     Peer("tg_xla", "tapegrad_tf", "compiled", note="tapegrad step through XLA"),
