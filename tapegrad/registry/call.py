@@ -25,6 +25,7 @@ from tapegrad.errors import (
     ShapeError,
     TapegradError,
 )
+from tapegrad.registry.checks import is_foreign
 from tapegrad.registry.space import ERRORS, SCALARS, SPACES, F, adopted, space_of, space_of_type
 
 if TYPE_CHECKING:
@@ -225,7 +226,7 @@ def failed(op: Op, error: Exception, raws: Sequence[Any]) -> Exception:
         made = RangeError(text)
     elif isinstance(error, MemoryError):
         made = ResourceError(text)
-    elif isinstance(error, ZeroDivisionError) and any(getattr(r, "shape", None) == () for r in raws):
+    elif isinstance(error, ZeroDivisionError) and not is_foreign(op) and any(getattr(r, "shape", None) == () for r in raws):
         made = BoundsError(f"{op.name}({', '.join(op.arrays)}): expected at least one axis, got an array of none\n  {given}")
     else:
         error.add_note(f"in {op.name}, given {given}")

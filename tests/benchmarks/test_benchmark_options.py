@@ -59,10 +59,11 @@ def test_peers_are_those_chosen_less_those_left_out():
     ]
 
 
-def test_an_interpreter_for_tapegrad_serves_both_kernel_sets():
+def test_an_interpreter_for_tapegrad_serves_both_kernel_sets_and_the_facade():
     assert dict(parse(["--python", f"tapegrad={sys.executable}"]).pythons) == {
         "tapegrad": sys.executable,
         "tapegrad_tf": sys.executable,
+        "tapegrad_torch": sys.executable,
     }
 
 

@@ -5,6 +5,8 @@ import pytest
 
 import tapegrad as tg
 
+pytestmark = pytest.mark.interop("tensorflow")
+
 
 @pytest.fixture(autouse=True)
 def on_tensorflow():

@@ -80,10 +80,10 @@ class device_of(device):
 
 # -- what TensorFlow tells of a GPU ------------------------------------------------------------------------------
 def _told(device: Any) -> dict[str, Any]:
+    index = _index(device)
+    _devices.name_of(_named("cuda", index))  # refused on NumPy's kernels, before TensorFlow is looked for
     import tensorflow as tf
 
-    index = _index(device)
-    _devices.name_of(_named("cuda", index))
     seen = tf.config.list_physical_devices("GPU")
     return dict(tf.config.experimental.get_device_details(seen[index])) if index < len(seen) else {}
 
