@@ -1,8 +1,12 @@
 """Hypothesis profiles, a guard against leaked state, and markers that skip with a reason."""
 
+import functools
+import inspect
 import os
+import re
 from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, seed, settings
@@ -48,6 +52,27 @@ def ops_of_a_test_end_with_it() -> Iterator[None]:
     if len(OPS) != len(before):
         OPS.clear()
         OPS.update(before)
+
+
+#: A test that skips itself without a framework, or a file that does: is indented, or not.
+_SKIPS_ITSELF = re.compile(r'^( *)(?:[\w: ]+ = |return )?pytest\.importorskip\("(tensorflow|torch|jax|keras)"', re.MULTILINE)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What skips itself without a framework is a comparison: it counts as `interop`, and so runs where the frameworks are."""
+    for item in items:
+        found = _frameworks_of(item.path)
+        if found is None or not isinstance(item, pytest.Function):
+            continue
+        names = {name for indent, name in found if not indent}
+        names |= {name for _, name in _SKIPS_ITSELF.findall(inspect.getsource(inspect.unwrap(item.function)))}
+        for name in names:
+            item.add_marker(pytest.mark.interop(name))
+
+
+@functools.cache
+def _frameworks_of(path: Path) -> list[tuple[str, str]] | None:
+    return _SKIPS_ITSELF.findall(path.read_text(encoding="utf-8")) or None
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

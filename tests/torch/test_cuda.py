@@ -64,25 +64,30 @@ def test_a_seed_of_a_gpu_that_is_not_there_leaves_the_numbers_of_the_cpu():
 
 
 # -- on TensorFlow's ---------------------------------------------------------------------------------------------
+@pytest.mark.interop("tensorflow")
 def test_where_tensorflow_sees_no_gpu_there_is_none(found):
     assert found["none"] == [False, "No CUDA GPUs are available: TensorFlow sees none"]
 
 
+@pytest.mark.interop("tensorflow")
 def test_makers_put_tensors_where_they_are_told_and_else_on_the_cpu(found):
     there, here = found["makers"]
     assert (set(there), len(there), set(here), len(here)) == ({"cuda:0"}, 18, {"cpu"}, 5)
 
 
+@pytest.mark.interop("tensorflow")
 def test_moving_is_recorded_and_leaves_what_is_there(found):
     where, g, h, same, other = found["moving"]
     assert (where, g, h, same) == (["cpu"] * 3, [0.75, 6.75], [3.0, 9.0], True)
     assert other == ["cpu", "cuda", "cpu", "torch.DoubleTensor", "torch.cuda.DoubleTensor"]
 
 
+@pytest.mark.interop("tensorflow")
 def test_contexts_and_defaults(found):
     assert found["where_default"] == [["cuda:0", "cuda:0"], ["cuda:0", "cuda"], ["cuda:0", "cuda:0"], ["cpu"]]
 
 
+@pytest.mark.interop("tensorflow")
 def test_tensors_on_two_devices_are_refused_as_by_pytorch(found):
     add, product, inside, conv, array, index = found["errors"]
     for text in (add, product, inside):
@@ -92,18 +97,22 @@ def test_tensors_on_two_devices_are_refused_as_by_pytorch(found):
     assert "invalid device ordinal" in index
 
 
+@pytest.mark.interop("tensorflow")
 def test_a_number_of_the_cpu_meets_arrays_of_a_gpu_and_gets_its_gradient_back(found):
     assert found["numbers_of_the_cpu"] == [["cuda:0", "cuda:0", "cpu"], 2.0]
 
 
+@pytest.mark.interop("tensorflow")
 def test_ops_in_place_stay(found):
     assert found["in_place"] == [[[1.0, 0.5, 1.0], [0.25, 0.25, 0.25]], ["cuda:0", "cpu"], [2.0, 2.0]]
 
 
+@pytest.mark.interop("tensorflow")
 def test_modules_optimizers_and_checkpoints_are_there_with_the_numbers_of_the_cpu(found):
     assert found["training"] == [True, ["cuda:0"], ["cpu"], ["cuda:0", "cpu", "cuda:0"], ["cuda:0"]]
 
 
+@pytest.mark.interop("tensorflow")
 def test_answers(found):
     there, timed, short, kinds, text, missing = found["answers"]
     assert (there, timed) == ([True, 1, 0, True], True)
@@ -113,5 +122,6 @@ def test_answers(found):
     assert "TensorFlow does not tell" in missing
 
 
+@pytest.mark.interop("tensorflow")
 def test_distributions_stay_on_the_device_of_their_parameters(found):
     assert found["distributions"] == ["cuda:0"]
