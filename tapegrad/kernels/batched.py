@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator as operators
 from typing import TYPE_CHECKING, Any, final
 
-from numpy import ndarray
+from numpy import asarray, ndarray
 
 from tapegrad.errors import BatchedValueError
 
@@ -148,3 +148,10 @@ for _name, _function in {
 }.items():
     setattr(Batched, f"__{_name}__", _called(_function))
 Batched.__hash__ = object.__hash__  # type: ignore[method-assign]
+
+
+def values_of(raw: Any) -> ndarray[Any, Any]:
+    """All values of a raw array, for a look at them: of a batch those of every item."""
+    while type(raw) is Batched:
+        raw = raw.value
+    return asarray(raw)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import tapegrad.nn  # noqa: F401  declares its ops
+from tapegrad.kernels.batched import Batched, values_of
 from tapegrad.torch._functions._build import FUNCTIONS
 from tapegrad.torch._shapes import t, transpose
 from tapegrad.torch._tensor import STYLE as S
@@ -46,7 +47,8 @@ def embedding(
     sparse: bool = False,
 ) -> Any:
     """The rows of a table at integer indices."""
-    ids = np.asarray(input.read()[0])
+    raw = input.read()[0]
+    ids = values_of(raw)
     n = weight.array.shape[0]
     if ids.dtype.kind not in "iu":
         raise RuntimeError(
@@ -61,7 +63,7 @@ def embedding(
         padding_idx %= n
     if max_norm is not None:
         _renorm(weight, ids, max_norm, norm_type)
-    y = S.embedding(weight, ids, padding_idx=padding_idx, sparse=sparse)
+    y = S.embedding(weight, raw if type(raw) is Batched else ids, padding_idx=padding_idx, sparse=sparse)
     return _by_frequency(y, ids) if scale_grad_by_freq else y
 
 

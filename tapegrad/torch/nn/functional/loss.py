@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import tapegrad.nn  # noqa: F401  declares its ops
+from tapegrad.kernels.batched import Batched, values_of
 from tapegrad.torch._functions._build import compiled
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor, wrap
@@ -86,7 +87,9 @@ def _huber(x: Any, target: Any, reduction: str, delta: float, weight: Any) -> An
 # -- classes ---------------------------------------------------------------------------------------------------
 def _labels(x: Any, target: Any, name: str) -> Any:
     """Labels as an array, checked against the classes, which are on axis 1 (or the only one)."""
-    raw = np.asarray(target.read()[0])
+    raw = target.read()[0]
+    if type(raw) is not Batched:  # inside vmap there are labels for each item, which have a shape and a dtype as any
+        raw = np.asarray(raw)
     shape = x.array.shape
     if raw.dtype not in (np.int64, np.uint8):
         from tapegrad.torch._dtypes import SCALAR_TYPES
@@ -107,6 +110,7 @@ def _labels(x: Any, target: Any, name: str) -> Any:
 
 def _in_bounds(raw: Any, classes: int, ignore_index: int) -> bool:
     """Whether no label is to be ignored; raises for one that is out of bounds."""
+    raw = values_of(raw)
     if not raw.size:
         return True
     low, high = int(raw.min()), int(raw.max())
@@ -195,7 +199,7 @@ def binary_cross_entropy(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
             "Please ensure they have the same size."
         )
-    raw = np.asarray(input.read()[0])
+    raw = values_of(input.read()[0])
     if raw.size and (raw.min() < 0 or raw.max() > 1):
         raise RuntimeError("all elements of input should be between 0 and 1")
     if target.array.dtype != input.array.dtype:
