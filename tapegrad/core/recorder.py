@@ -45,6 +45,10 @@ TIDY_EVERY = 64
 _FEW = 3
 
 
+#: Held while a group's list of nodes is shortened, which other threads may append to; re-entrant, for values die meanwhile.
+_tidying = _thread.RLock()
+
+
 @final
 class Recorder:
     """The core of a tape: what nodes and thread state know of it, so that nothing refers to the tape itself."""
@@ -114,11 +118,19 @@ class Owners:
 
         Young nodes are looked at once; old ones again when their number has doubled.
         """
+        if not _tidying.acquire(blocking=False):
+            return  # another thread is at it
+        try:
+            self._tidy()
+        finally:
+            _tidying.release()
+
+    def _tidy(self) -> None:
         nodes = self.nodes
         count = len(nodes)
         everything = count >= 2 * self.old
         start = 0 if everything else self.young
-        if _fewest_referrers(nodes[start:]) > _FEWEST_IN_A_SLICE:
+        if _fewest_referrers(nodes[start:count]) > _FEWEST_IN_A_SLICE:
             self.young = count
             if everything:
                 self.old = count
@@ -130,10 +142,10 @@ class Owners:
                 dead.add(i)
                 let_go(node)  # so its parents are seen as dead in this same pass
         if dead:
-            nodes[start:] = [nodes[i] for i in range(start, count) if i not in dead]
-        self.young = len(nodes)
+            nodes[start:count] = [nodes[i] for i in range(start, count) if i not in dead]
+        self.young = count - len(dead)
         if everything:
-            self.old = len(nodes)
+            self.old = self.young
 
     def __repr__(self) -> str:
         return f"<owners {sorted(r.serial for r in self.recorders)}: {len(self.nodes)} nodes>"
@@ -285,11 +297,12 @@ def release(recorder: Recorder) -> None:
         owners.spent = True
         nodes = owners.nodes
         pop = nodes.pop
-        while nodes:  # newest first: what nobody else holds dies here, before its parents are looked at
-            node = pop()
-            if refcount(node) >= _ONLY_LISTED:
-                let_go(node)
-                node.owners = NOBODY
+        with _tidying:
+            while nodes:  # newest first: what nobody else holds dies here, before its parents are looked at
+                node = pop()
+                if refcount(node) >= _ONLY_LISTED:
+                    let_go(node)
+                    node.owners = NOBODY
 
 
 def _inherit(owners: Owners) -> None:
@@ -299,11 +312,12 @@ def _inherit(owners: Owners) -> None:
     nodes = owners.nodes
     owners.joined.clear()
     heirs = group(frozenset(filter(_is_live, owners.recorders)))
-    for node in nodes:
-        node.owners = heirs
-    if heirs.keeping:
-        heirs.nodes.extend(nodes)
-    nodes.clear()
+    with _tidying:
+        for node in nodes:
+            node.owners = heirs
+        if heirs.keeping:
+            heirs.nodes.extend(nodes)
+        nodes.clear()
     heirs.joined.clear()  # what it knows of groups that are no more
     heirs.tidy()
 
