@@ -245,10 +245,9 @@ def _rows() -> dict[str, Row]:
 
 
 FUNCTIONS = _rows()
+_COMPOSED = COMPOSITIONS | STATISTICS
 
 
 def target(name: str) -> Callable[..., Any]:
     """Our function: composed (with a "~"), or public."""
-    if not name.startswith("~"):
-        return public(name)
-    return STATISTICS.get(name[1:]) or COMPOSITIONS[name[1:]]
+    return _COMPOSED[name[1:]] if name.startswith("~") else public(name)

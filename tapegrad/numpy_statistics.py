@@ -35,17 +35,12 @@ def _floating(x: Any) -> Any:
 
 def _to_the_end(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     """The array with these axes (all, if None) as one, the last; and the shape that keeps them, of length 1."""
-    axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
-    gone = {_axis(i, x.ndim) for i in axes}
-    rest = [i for i in range(x.ndim) if i not in gone]
-    kept = tuple(1 if i in gone else n for i, n in enumerate(x.shape))
-    return F.reshape(F.permute_dims(x, (*rest, *sorted(gone))), (*(x.shape[i] for i in rest), -1)), kept
-
-
-def _axis(i: int, ndim: int) -> int:
-    if not -ndim <= i < ndim:
-        raise ArgumentError(f"axis {i} is out of bounds for an array of dimension {ndim}")
-    return i % ndim
+    axes = tuple(range(x.ndim)) if axis is None else tuple(axis) if isinstance(axis, tuple | list) else (axis,)
+    moved = F.moveaxis(x, axes, tuple(range(-len(axes), 0)))
+    kept = list(x.shape)
+    for i in axes:
+        kept[i] = 1
+    return F.reshape(moved, (*moved.shape[: x.ndim - len(axes)], -1)), tuple(kept)
 
 
 # -- order ---------------------------------------------------------------------------------------------

@@ -52,14 +52,10 @@ class Variable(Tensor):
     def __init__(
         self, initial_value: Any, trainable: bool = True, *, name: str | None = None, dtype: Any = None
     ) -> None:
-        def start(settled: Callable[[Any], Any] | None = None) -> None:
-            raw = _begun(initial_value, dtype)
-            self._set_up(raw if settled is None else settled(raw), trainable, name)
+        def start(settled: Callable[[Any], Any]) -> None:
+            self._set_up(settled(_begun(initial_value, dtype)), trainable, name)
 
-        if _begin is None:
-            start()
-        else:
-            _begin(start)
+        TRACED.started(start)
 
     def _set_up(self, raw: Any, trainable: bool, name: str | None) -> None:
         self.array = raw
@@ -85,9 +81,7 @@ class Variable(Tensor):
                 return _read_in_place(self, given)
         active = state.active
         node = self.node
-        if active is EMPTY or (node is not None and node.owners is active):
-            return self.array if not BUILDING or BUILDING[0].is_eager else _placed(self), node
-        if self.trainable:
+        if active is not EMPTY and (node is None or node.owners is not active) and self.trainable:
             new = active.auto if node is None else active.auto - node.owners.recorders
             if new:
                 node = watch(self, new)
@@ -209,15 +203,22 @@ class Traced:
     * `placed`: the raw value of a variable in a `tf.function` of the user's: read anew in each call.
     * `handed`: its value as such a call begins, a tensor of TensorFlow's, recorded by the tapes that watch the variable.
     * `refuse`: raises the error for an assignment there.
+    * `started`: calls `start(settled)`, which gives a new variable its first value, with what makes of a raw array one that
+      has values: a variable may be made inside of a function that is being traced.
     """
 
-    __slots__ = ("handed", "here", "placed", "refuse")
+    __slots__ = ("handed", "here", "placed", "refuse", "started")
 
     def __init__(self) -> None:
         self.here: Callable[[], bool] = lambda: False
         self.placed: Callable[[Variable], Any] = lambda variable: variable.array
         self.handed: Callable[[Variable], Any] = lambda variable: variable.raw
         self.refuse: Callable[[str], None] = lambda label: None
+        self.started: Callable[[Callable[[Callable[[Any], Any]], None]], None] = lambda start: start(_as_it_is)
+
+
+def _as_it_is(raw: Any) -> Any:
+    return raw
 
 
 TRACED = Traced()
@@ -232,16 +233,6 @@ def _begun(value: Any, dtype: Any) -> Any:
     """The raw array with which a variable begins."""
     value = value() if callable(value) and not isinstance(value, Tensor) else value
     return raw_of(asarray(value, dtype=dtype, copy=True))
-
-
-#: What starts variables where functions are compiled, for one may be made inside of a function that is being traced.
-_begin: Callable[[Callable[..., None]], None] | None = None
-
-
-def begin_by(around: Callable[[Callable[..., None]], None]) -> None:
-    """Let `around(start)` start variables: it calls `start(settled)`, with what makes of a raw array one that has values."""
-    global _begin  # noqa: PLW0603  set once, as the first function is compiled
-    _begin = around
 
 
 #: Tensors that are read in the place of variables, by thread and variable.

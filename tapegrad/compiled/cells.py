@@ -17,12 +17,11 @@ from tapegrad.core.recorder import EMPTY, state
 from tapegrad.core.tensor import Tensor
 from tapegrad.errors import RandomnessError
 from tapegrad.kernels.tensorflow_array import TFArray, wrapped
-from tapegrad.variable import TRACED, Variable, begin_by
+from tapegrad.variable import TRACED, Variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-begin_by(started_outside)
 _SLOT, _NODE = (vars(Tensor)[name] for name in ("array", "node"))
 
 
@@ -246,4 +245,4 @@ def is_tracing() -> bool:
     return _local.trace is not None
 
 
-TRACED.here = is_tracing
+TRACED.here, TRACED.started = is_tracing, started_outside

@@ -150,8 +150,13 @@ for _name, _function in {
 Batched.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
-def values_of(raw: Any) -> ndarray[Any, Any]:
-    """All values of a raw array, for a look at them: of a batch those of every item."""
+def innermost(raw: Any) -> Any:
+    """What a batch lies in, of all levels; any other raw value as it is."""
     while type(raw) is Batched:
         raw = raw.value
-    return asarray(raw)
+    return raw
+
+
+def values_of(raw: Any) -> ndarray[Any, Any]:
+    """All values of a raw array, for a look at them: of a batch those of every item."""
+    return asarray(innermost(raw))

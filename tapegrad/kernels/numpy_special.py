@@ -189,14 +189,14 @@ def scaled_erfc_integral(n: int, x: Any) -> Any:
     high = x > 1
     if n and np.any(high):
         y = np.asarray(y)
-        y[high] = _backwards(n, x[high])
+        y[high] = by_ratios(n, x[high])
     return y.astype(kind)
 
 
-def _backwards(n: int, x: Any) -> Any:
-    """From ratios r[k] = y[k] / y[k-1], which have r[k] = 1 / (2 x + (2 k + 2) r[k+1])."""
-    r = np.zeros(x.shape)
-    y = np.full(x.shape, 2 / math.sqrt(math.pi))
+def by_ratios(n: int, x: Any) -> Any:
+    """From ratios r[k] = y[k] / y[k-1], which have r[k] = 1 / (2 x + (2 k + 2) r[k+1]); for any kernels' arrays."""
+    r: Any = 0.0
+    y: Any = 2 / math.sqrt(math.pi)
     found = []
     for k in range(n + 200, -1, -1):
         r = 1 / (2 * x + (2 * k + 2) * r)

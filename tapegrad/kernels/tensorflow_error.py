@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.kernels.numpy_special import by_ratios
 from tapegrad.kernels.tensorflow_arithmetic import abs, maximum, minimum, square
 from tapegrad.kernels.tensorflow_basics import greater, isnan, less, logical_and, real, where
 from tapegrad.kernels.tensorflow_calls import F64
@@ -102,21 +103,7 @@ def scaled_erfc_integral(n: int, x: Any) -> Any:
     if not n:
         return y
     high = greater(x, 1.0)
-    return where(high, _backwards(n, where(high, x, 1.0)), y)
-
-
-def _backwards(n: int, x: Any) -> Any:
-    """From ratios r[k] = y[k] / y[k-1], which have r[k] = 1 / (2 x + (2 k + 2) r[k+1])."""
-    r: Any = 0.0
-    y: Any = 2 / ROOT_PI
-    found = []
-    for k in range(n + 200, -1, -1):
-        r = 1 / (2 * x + (2 * k + 2) * r)
-        if k <= n:
-            found.append(r)
-    for r in found[::-1]:
-        y = y * r
-    return y
+    return where(high, by_ratios(n, where(high, x, 1.0)), y)
 
 
 @in_double

@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad.core.tensor import Tensor, tensor
 from tapegrad.errors import ArgumentError, BoundsError, DTypeError
-from tapegrad.kernels.batched import Batched
+from tapegrad.kernels.batched import Batched, innermost
 from tapegrad.registry import linear, no_derivative
 from tapegrad.registry.batch_rules import full_batch
 from tapegrad.registry.space import F
@@ -142,8 +142,7 @@ def _expanded(x: Tensor, parts: tuple[Any, ...]) -> list[Any]:
 
 def _check(part: Any, n: int, axis: int) -> None:
     """Refuse integers that are out of range, where they can be looked at."""
-    while type(part) is Batched:
-        part = part.value
+    part = innermost(part)
     if isinstance(part, int | np.ndarray | np.generic):
         values = np.asarray(part)
         if values.size and not (values.min() >= -n and values.max() < n):

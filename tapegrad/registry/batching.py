@@ -18,7 +18,7 @@ from tapegrad.core.engine import sweeping
 from tapegrad.core.node import Node
 from tapegrad.core.recorder import state
 from tapegrad.core.tensor import linked
-from tapegrad.kernels.batched import Batched, Level
+from tapegrad.kernels.batched import Batched, Level, innermost
 from tapegrad.registry.declare import linear
 from tapegrad.registry.op import Op
 from tapegrad.registry.space import NUMPY, SPACES, F, Space, offer, space_of
@@ -72,17 +72,11 @@ class BatchedSpace(Space):
 
     def zeros_beside(self, x: Batched, dtype: Any) -> Any:
         """Zeros in the shape of one item, the same for all, on the kernels of the batch."""
-        return space_of([_innermost(x)]).zeros(x.shape, dtype=dtype)
+        return space_of([innermost(x)]).zeros(x.shape, dtype=dtype)
 
     def ones_beside(self, x: Batched, dtype: Any) -> Any:
         """Ones in the shape of one item."""
-        return space_of([_innermost(x)]).ones(x.shape, dtype=dtype)
-
-
-def _innermost(x: Any) -> Any:
-    while type(x) is Batched:
-        x = x.value
-    return x
+        return space_of([innermost(x)]).ones(x.shape, dtype=dtype)
 
 
 def _caller(space: BatchedSpace, op: Op) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tapegrad.errors import ArgumentError, DeviceError
 from tapegrad.info import CPU, DEFAULT
-from tapegrad.kernels.batched import Batched
+from tapegrad.kernels.batched import innermost
 from tapegrad.registry import backends
 from tapegrad.registry.space import HERE, NUMPY, SPACES, Space, default_space
 
@@ -73,16 +73,9 @@ def place(device: Any = None, backend: str | None = None) -> Place:
 
 def place_of(raw: Any) -> str:
     """The name of the place of a raw value."""
-    raw = _spread(raw)
+    raw = innermost(raw)
     found: str = CPU if backends.backend_of(raw) == "numpy" else getattr(raw, "device", "")
     return found
-
-
-def _spread(raw: Any) -> Any:
-    """What a batch lies in; any other raw value as it is."""
-    while type(raw) is Batched:
-        raw = raw.value
-    return raw
 
 
 def at(raw: Any, where: Place) -> Any:
@@ -101,7 +94,7 @@ def at(raw: Any, where: Place) -> Any:
 
 def is_at(raw: Any, where: Place) -> bool:
     """Whether a raw value is there already."""
-    raw = _spread(raw)
+    raw = innermost(raw)
     if (where.space is NUMPY) != (backends.backend_of(raw) == "numpy"):
         return False
     return where.device is None or place_of(raw) == where.name
