@@ -82,6 +82,29 @@ class MirroredStrategy(Strategy):
     """As many replicas as there are devices: one."""
 
 
+class _Elsewhere(Strategy):
+    """A strategy of other machines or devices: a class to inherit from and to ask `isinstance` with, which makes nothing."""
+
+    def __init__(self, *args: Any, **words: Any) -> None:
+        raise NotImplementedError(
+            f"tf.distribute.{type(self).__name__}: the facade has one replica on one machine "
+            "(tf.distribute.OneDeviceStrategy, MirroredStrategy); see tapegrad.distributed"
+        )
+
+
+class TPUStrategy(_Elsewhere):
+    """Replicas on TPUs, which are not here."""
+
+
+class MultiWorkerMirroredStrategy(_Elsewhere):
+    """Replicas on several machines, which are not here."""
+
+
+class ParameterServerStrategy(_Elsewhere):
+    """Replicas beside servers of parameters, which are not here."""
+
+
+
 def get_strategy() -> Strategy:
     """The strategy that is in force."""
     return _state.stack[-1] if _state.stack else _DEFAULT
@@ -120,9 +143,25 @@ def get_replica_context() -> _Context:
 
 _DEFAULT = Strategy()
 experimental = Namespace("tapegrad.tf.distribute.experimental", "`tf.distribute.experimental`.")
+for _strategy in (TPUStrategy, MultiWorkerMirroredStrategy, ParameterServerStrategy):
+    setattr(experimental, _strategy.__name__, _strategy)
+
+
+class TPUClusterResolver:
+    """What looks for TPUs; there are none, which is said as TensorFlow says it, so that scripts go on without them."""
+
+    def __init__(self, tpu: str | None = None, *args: Any, **words: Any) -> None:
+        raise ValueError(f"Please provide a TPU Name to connect to. (tapegrad has no TPUs; got {tpu!r})")
+
+    @classmethod
+    def connect(cls, tpu: str | None = None, *args: Any, **words: Any) -> TPUClusterResolver:
+        """The TPUs by this name, of which there are none."""
+        return cls(tpu)
+
+
+cluster_resolver = Namespace("tapegrad.tf.distribute.cluster_resolver", "`tf.distribute.cluster_resolver`.")
+cluster_resolver.TPUClusterResolver = TPUClusterResolver  # type: ignore[attr-defined]
 
 
 def __getattr__(name: str) -> Any:
-    if name.endswith("Strategy"):
-        raise NotImplementedError(f"tf.distribute.{name}: the facade has one replica on one machine; see tapegrad.distributed")
     raise AttributeError(missing(__name__, name, globals()), name=name)

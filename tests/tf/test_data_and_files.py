@@ -184,8 +184,17 @@ def test_a_strategy_has_one_replica():
     with strategy.scope():
         assert tf.distribute.get_strategy() is strategy
     assert strategy.run(lambda x: x + 1, (1,)) == 2
-    with pytest.raises(NotImplementedError, match="one replica"):
-        tf.distribute.TPUStrategy
+    assert not isinstance(strategy, (tf.distribute.TPUStrategy, tf.distribute.experimental.ParameterServerStrategy))
+
+
+def test_strategies_of_other_devices_can_be_named_and_not_made():
+    class Mine(tf.distribute.MultiWorkerMirroredStrategy):
+        pass
+
+    with pytest.raises(NotImplementedError, match=r"tf\.distribute\.Mine: the facade has one replica"):
+        Mine()
+    with pytest.raises(ValueError, match="provide a TPU Name"):  # the class that scripts catch to go on with the CPU
+        tf.distribute.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver())
 
 
 def test_asking_what_elements_are_does_not_change_the_order_of_a_shuffle():
