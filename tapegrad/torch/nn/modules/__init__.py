@@ -2,7 +2,9 @@
 
 from tapegrad.torch._missing import refusing
 from tapegrad.torch.nn.modules import (
+    _places,
     activation,
+    adaptive_softmax,
     container,
     conv,
     linear,
@@ -24,9 +26,10 @@ from tapegrad.torch.nn.modules.container import (
 from tapegrad.torch.nn.modules.module import Module
 from tapegrad.torch.nn.modules.parameters import ParameterDict, ParameterList
 
-PARTS = (activation, conv, linear, loss, norm, rnn, shapes, sparse, transformer)
+PARTS = (activation, adaptive_softmax, conv, linear, loss, norm, rnn, shapes, sparse, transformer)
 NAMES = [name for part in PARTS for name in part.__all__]
 globals().update({name: getattr(part, name) for part in PARTS for name in part.__all__})
+_places.install(__name__)
 __getattr__ = refusing(globals())
 
 __all__ = [  # noqa: PLE0604

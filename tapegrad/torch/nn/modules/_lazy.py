@@ -7,7 +7,7 @@ from typing import Any
 from tapegrad.torch.nn.parameter import is_lazy
 
 
-class Lazy:
+class LazyModuleMixin:
     """Before the first call the parameters are given their shapes; then the module becomes an ordinary one."""
 
     cls_to_become: Any = None
@@ -33,7 +33,5 @@ class Lazy:
                 raise RuntimeError(f"module {type(self).__name__} has not been fully initialized")
         if self.cls_to_become is not None:
             self.__class__ = self.cls_to_become
-        return self(*args, **kwargs)
-
-
-LazyModuleMixin = Lazy
+            return self(*args, **kwargs)
+        return super().__call__(*args, **kwargs)  # type: ignore[misc]

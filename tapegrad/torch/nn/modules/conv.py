@@ -7,7 +7,7 @@ from typing import Any
 
 from tapegrad.torch.nn import functional as F
 from tapegrad.torch.nn import init
-from tapegrad.torch.nn.modules._lazy import Lazy
+from tapegrad.torch.nn.modules._lazy import LazyModuleMixin
 from tapegrad.torch.nn.modules.module import Module
 from tapegrad.torch.nn.parameter import Parameter, UninitializedParameter, materialize
 
@@ -203,7 +203,7 @@ class _ConvTranspose(_ConvNd):
         return f(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
 
 
-class _LazyConv(Lazy):
+class _LazyConv(LazyModuleMixin):
     """Learns `in_channels` from its first input."""
 
     def __init__(self, out_channels: int, kernel_size: Any, *args: Any, **words: Any) -> None:

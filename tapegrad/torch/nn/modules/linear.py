@@ -7,7 +7,7 @@ from typing import Any
 
 from tapegrad.torch.nn import functional as F
 from tapegrad.torch.nn import init
-from tapegrad.torch.nn.modules._lazy import Lazy
+from tapegrad.torch.nn.modules._lazy import LazyModuleMixin
 from tapegrad.torch.nn.modules.module import Module
 from tapegrad.torch.nn.parameter import Parameter, UninitializedParameter, materialize
 
@@ -104,7 +104,7 @@ class Bilinear(Module):
         )
 
 
-class LazyLinear(Lazy, Linear):
+class LazyLinear(LazyModuleMixin, Linear):
     """A `Linear` that learns `in_features` from its first input."""
 
     cls_to_become = Linear

@@ -6,7 +6,7 @@ from typing import Any
 
 from tapegrad.torch.nn import functional as F
 from tapegrad.torch.nn import init
-from tapegrad.torch.nn.modules._lazy import Lazy
+from tapegrad.torch.nn.modules._lazy import LazyModuleMixin
 from tapegrad.torch.nn.modules.module import Module
 from tapegrad.torch.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter, materialize
 
@@ -159,7 +159,7 @@ def _checking(ranks: tuple[int, ...], words: str) -> Any:
     return _check_input_dim
 
 
-class _LazyNorm(Lazy):
+class _LazyNorm(LazyModuleMixin):
     """Learns `num_features` from its first input."""
 
     def __init__(self, *args: Any, **words: Any) -> None:

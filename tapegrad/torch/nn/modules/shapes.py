@@ -12,7 +12,9 @@ from tapegrad.torch.nn.modules.module import Module
 _DOC = "The function of this name in `nn.functional`, with its options."
 
 
-class _Dropout(Module):
+class _DropoutNd(Module):
+    """Dropout of single elements or of whole channels."""
+
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "p" and not 0 <= value <= 1:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {value}")
@@ -41,16 +43,35 @@ class _Pool(Module):
         super().__setattr__(name, value)
 
 
-class _Pool1(_Pool):
-    _tuples = 1
+class _MaxPoolNd(_Pool):
+    """The largest of each window."""
 
 
-class _Pool2(_Pool):
-    _tuples = 2
+class _AvgPoolNd(_Pool):
+    """The mean of each window."""
 
 
-class _Pool3(_Pool):
-    _tuples = 3
+class _MaxUnpoolNd(_Pool):
+    """Values put back to where they were the largest."""
+
+
+class _LPPoolNd(Module):
+    """The norm of each window."""
+
+
+class _AdaptiveMaxPoolNd(Module):
+    """The largest of each of as many windows as are asked for."""
+
+
+class _AdaptiveAvgPoolNd(Module):
+    """The mean of each of as many windows as are asked for."""
+
+
+#: What the poolings of one kind, in all ranks, are instances of.
+_POOL_BASES: dict[str, Any] = {
+    "MaxPool": _MaxPoolNd, "LPPool": _LPPoolNd, "AdaptiveAvgPool": _AdaptiveAvgPoolNd, "AdaptiveMaxPool": _AdaptiveMaxPoolNd,
+    "AvgPool": _AvgPoolNd, "MaxUnpool": _MaxUnpoolNd,
+}  # fmt: skip
 
 
 _KERNEL = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
@@ -101,8 +122,30 @@ _PADS = {
 }
 
 
-def _pad_base(n: int) -> Any:
-    class Pad(Module):
+class _ConstantPadNd(Module):
+    """A border of one value."""
+
+
+class _ReflectionPadNd(Module):
+    """A border that mirrors what is inside."""
+
+
+class _ReplicationPadNd(Module):
+    """A border of the outermost values."""
+
+
+class _CircularPadNd(Module):
+    """A border taken from the opposite side."""
+
+
+_PAD_BASES: dict[str, Any] = {
+    "Reflection": _ReflectionPadNd, "Replication": _ReplicationPadNd, "Circular": _CircularPadNd, "Zero": _ConstantPadNd,
+    "Constant": _ConstantPadNd,
+}  # fmt: skip
+
+
+def _pad_base(n: int, kind: Any) -> Any:
+    class Pad(kind):  # type: ignore[misc]
         def __setattr__(self, name: str, value: Any) -> None:
             super().__setattr__(name, repeated(value, 2 * n) if name == "padding" else value)
 
@@ -128,17 +171,21 @@ _PLAIN = {
     ),
 }  # fmt: skip
 _MADE: dict[str, Any] = {
-    **module_classes(_DROPOUT, _DOC, base=_Dropout),
-    **module_classes({k: v for n in (1, 2, 3) for k, v in _pools(n).items() if k[0] != "L"}, _DOC, base=_Pool),
-    **module_classes({k: v for n in (1, 2, 3) for k, v in _pools(n).items() if k[0] == "L"}, _DOC),
+    **module_classes(_DROPOUT, _DOC, base=_DropoutNd),
     **module_classes(_PLAIN, _DOC),
 }
-for _n, _base in ((1, _Pool1), (2, _Pool), (3, _Pool)):
-    _MADE |= module_classes({k: v for k, v in _AVERAGES.items() if k.startswith(f"AvgPool{_n}d")}, _DOC, base=_base)
-for _n, _base in ((1, _Pool1), (2, _Pool2), (3, _Pool3)):
+for _n in (1, 2, 3):
+    for _row, _what in {**_pools(_n), **{k: v for k, v in _AVERAGES.items() if k.startswith(f"AvgPool{_n}d")}}.items():
+        _base = _POOL_BASES[_row[: _row.index(f"{_n}d")]]
+        _MADE |= module_classes({_row: _what}, _DOC, base=_base)
     _rows = {k: v for k, v in _UNPOOL.items() if k.startswith(f"MaxUnpool{_n}d")}
-    _MADE |= module_classes(_rows, _DOC, base=_base, takes="input, indices, output_size=None")
-    _MADE |= module_classes({k: v for k, v in _PADS.items() if f"Pad{_n}d" in k}, _DOC, base=_pad_base(_n))
+    _MADE |= module_classes(_rows, _DOC, base=_MaxUnpoolNd, takes="input, indices, output_size=None")
+    for _kind in ("Reflection", "Replication", "Circular", "Zero", "Constant"):
+        _rows = {k: v for k, v in _PADS.items() if k.startswith(f"{_kind}Pad{_n}d")}
+        _MADE |= module_classes(_rows, _DOC, base=_pad_base(_n, _PAD_BASES[_kind]))
+for _n in (1, 2, 3):
+    _MADE[f"MaxUnpool{_n}d"]._tuples = _n
+_MADE["AvgPool1d"]._tuples = 1
 globals().update(_MADE)
 
 
