@@ -8,9 +8,10 @@ from typing import Any, final
 from tapegrad.core.tensor import Tensor
 from tapegrad.dtypes import float32, int64, is_inexact
 from tapegrad.errors import ArgumentError
+from tapegrad.kernels.numpy_scatter import Rows
 from tapegrad.ops.convert import asarray
 from tapegrad.registry.space import F
-from tapegrad.sparse import SparseRows
+from tapegrad.sparse import SparseRows, sparse_rows
 from tapegrad.tree import flatten
 from tapegrad.variable import Variable
 
@@ -80,7 +81,7 @@ class LossScale:
 
     def _divided(self, g: Any) -> Any:
         if isinstance(g, SparseRows):
-            return SparseRows(g.indices, _wide(g.values) / self._value, g.shape)
+            return sparse_rows(Rows((_wide(g.values) / self._value).array, g.rows.index, g.shape))
         return _wide(g) / self._value
 
     def update(self, gradients: Any) -> Tensor:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from tapegrad.core.recorder import state
 from tapegrad.core.tensor import WRAPPERS, Tensor, tensor
 from tapegrad.errors import ShapeError
 from tapegrad.kernels.numpy_scatter import Rows
@@ -23,8 +24,8 @@ class SparseRows(Tensor):
     * `values`: these rows, (n, ...).
     * `shape`: of the whole.
 
-    Sums of them, and products with numbers, stay sparse, and a `Variable` adds or subtracts one row by row.  Everything else
-    takes it as the dense tensor that it stands for, which is made when it is first needed.
+    Sums of them, and products with numbers, stay sparse, and a `Variable` adds or subtracts one row by row, in compiled
+    functions too.  Everything else takes it as the dense tensor that it stands for, which is made when it is first needed.
 
     >>> import tapegrad as tg
     >>> g = tg.SparseRows([2, 0, 2], [[0.5, 1.0], [1.5, 2.0], [0.25, 0.0]], (4, 2))
@@ -47,7 +48,7 @@ class SparseRows(Tensor):
                 f"SparseRows(indices, values, shape): expected integers (n,) and values (n, *shape[1:]), "
                 f"got {ids.dtype} {ids.shape}, {rows.shape} and shape {shape}"
             )
-        at = np.asarray(ids)
+        at = np.empty(0, int) if getattr(ids, "symbolic", False) else np.asarray(ids)  # a graph knows no values yet
         if at.size and not (at.min() >= 0 and at.max() < shape[0]):
             raise ShapeError(
                 f"SparseRows(indices, values, shape): expected 0 <= indices < {shape[0]}, got {at.min()} to {at.max()}"
@@ -139,7 +140,7 @@ class SparseRows(Tensor):
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
-        n = len(self.rows.index)
+        n = self.rows.index.shape[0]
         return f"SparseRows({n} rows of {self.shape}, dtype={self.dtype})"
 
 
@@ -148,7 +149,10 @@ def _number(x: Any) -> Any:
     if type(x) in (int, float):
         return x
     if isinstance(x, Tensor):
-        return x.array if type(x) is Tensor and x.node is None and x.shape == () else None
+        if x.shape != ():
+            return None
+        raw, node = x.read()
+        return raw if node is None or node.owners.recorders.isdisjoint(state.active.recorders) else None
     return x if isinstance(x, np.number | np.ndarray) and x.shape == () else None
 
 

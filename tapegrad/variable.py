@@ -170,13 +170,21 @@ class Variable(Tensor):
     def _add_rows(self, what: str, rows: Rows) -> Variable:
         """Add to a few rows alone."""
         self._fits(what, rows)
-        if not isinstance(self.array, np.ndarray) or not rows.is_memory:
+        on_numpy = isinstance(self.array, np.ndarray)
+        if not on_numpy and not rows.is_memory:
+            self.array = rows.moved(lambda raw: beside(raw, self.array)).added_to(self.array)
+            return self
+        if not on_numpy or not rows.is_memory:
             self.array = self.array + beside(rows.dense(), self.array)
             return self
         if not is_alone(self):
             self.array = self.array.copy()
         rows.add_to(self.array)
         return self
+
+    def __mul__(self, other: Any) -> Any:
+        """The product; a learning rate that is a variable leaves sparse rows sparse."""
+        return other.__rmul__(self) if type(other) is SparseRows else Tensor.__mul__(self, other)
 
     def __setitem__(self, key: Any, value: Any) -> NoReturn:
         raise ArgumentError(

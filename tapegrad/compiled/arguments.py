@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from tapegrad.core.tensor import Tensor
 from tapegrad.errors import ArgumentError
+from tapegrad.kernels.numpy_scatter import Rows
+from tapegrad.sparse import SparseRows, sparse_rows
 from tapegrad.variable import Variable
 
 if TYPE_CHECKING:
@@ -56,7 +59,10 @@ def _kind_of() -> Callable[[Any], tuple[Any, ...]]:
 
 @final
 class Flattened:
-    """Arguments as leaves: inputs, and constants; `key` is equal where one graph serves."""
+    """Arguments as leaves: inputs, and constants; `key` is equal where one graph serves.
+
+    Sparse rows are two inputs, values and indices, and their shape a constant: `Apart`.
+    """
 
     __slots__ = ("definition", "inputs", "key", "rest")
 
@@ -64,10 +70,16 @@ class Flattened:
         self.definition = definition
         self.inputs: list[Any] = []
         rest: list[Constant | None] = []
-        kinds = []
+        kinds: list[Any] = []
         kind_of = _kind_of()
         for x in leaves:
             if is_input(x):
+                if type(x) is SparseRows:
+                    parts = [x.values, x.indices]
+                    self.inputs += parts
+                    kinds += map(kind_of, parts)
+                    rest.append(Constant(Apart(x.shape)))
+                    continue
                 self.inputs.append(x)
                 kinds.append(kind_of(x))
                 rest.append(None)
@@ -87,6 +99,17 @@ def flattened(given: Any) -> Flattened:
 
     leaves, definition = optree.tree_flatten(given, none_is_leaf=True, namespace="tapegrad")
     return Flattened(leaves, definition)
+
+
+@dataclass(frozen=True)
+class Apart:
+    """What stands for sparse rows of this shape, of which values and indices are given."""
+
+    shape: tuple[Any, ...]
+
+    def together(self, values: Tensor, indices: Tensor) -> SparseRows:
+        """The rows."""
+        return sparse_rows(Rows(values.read()[0], indices.read()[0], self.shape))
 
 
 @final

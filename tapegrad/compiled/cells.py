@@ -17,6 +17,8 @@ from tapegrad.core.recorder import EMPTY, state
 from tapegrad.core.tensor import Tensor
 from tapegrad.errors import RandomnessError
 from tapegrad.kernels.tensorflow_array import TFArray, wrapped
+from tapegrad.kernels.tensorflow_calls import NUMPY_OF
+from tapegrad.kernels.tensorflow_stored import Stored, additions, stored
 from tapegrad.variable import TRACED, Variable
 
 if TYPE_CHECKING:
@@ -97,10 +99,12 @@ class Trace:
     """What variables hold while a function is traced on this thread.
 
     * `given`: tensors to read in the place of variables, with their history; these may be assigned, to no effect outside.
+    * `at_once`: whether a variable is read as a whole, as a tensor that something else may take the place of later.
     """
 
-    def __init__(self, given: Sequence[tuple[Variable, Tensor]] | None = None) -> None:
+    def __init__(self, given: Sequence[tuple[Variable, Tensor]] | None = None, *, at_once: bool = False) -> None:
         self._outward = given is None
+        self._at_once = at_once
         self._graph: Any = tf.compat.v1.get_default_graph()
         # By identity: a facade's variables may be unhashable.
         self._values: dict[int, Any] = {id(v): x.array for v, x in given or ()}
@@ -116,8 +120,22 @@ class Trace:
         except KeyError:
             pass
         self.read.append(variable)
-        found = self._values[id(variable)] = self.first[id(variable)] = wrapped(cell_of(variable).store.read_value())
+        found = self._values[id(variable)] = self.first[id(variable)] = self._stored(cell_of(variable).store)
         return found
+
+    def _stored(self, store: Any) -> TFArray:
+        """What a variable of TensorFlow's holds as the graph begins: it changes in `write_back` alone."""
+
+        def whole() -> Any:
+            with self._graph.as_default():  # not inside a branch that first asks for it
+                return store.read_value()
+
+        def rows(ids: Any) -> Any:
+            return tf.raw_ops.ResourceGather(resource=store.handle, indices=ids, dtype=store.dtype)
+
+        if self._at_once:
+            return wrapped(whole())
+        return stored(Stored(whole, rows), NUMPY_OF[store.dtype], tuple(store.shape))
 
     def set(self, variable: Variable, array: Any) -> None:
         self._values[id(variable)] = array if isinstance(array, TFArray) else wrapped(tf.constant(array))
@@ -144,9 +162,18 @@ class Trace:
         )
 
     def write_back(self) -> None:
-        """The assignments, as the last thing that the graph does."""
+        """The assignments, as the last thing that the graph does: all new values are there before the first is assigned."""
+        changes = []
         for key, variable in self.assigned.items():
-            cell_of(variable).store.assign(self._values[key].bare)
+            value = self._values[key]
+            rows = additions(value, self.first.get(key))
+            changes.append((cell_of(variable).store, rows, value.bare if rows is None else None))
+        for store, rows, whole in changes:
+            if rows is None:
+                store.assign(whole)
+            else:
+                for ids, g in rows:
+                    tf.raw_ops.ResourceScatterAdd(resource=store.handle, indices=ids, updates=g)
 
 
 class _Local(threading.local):

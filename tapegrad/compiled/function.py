@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, final,
 from tapegrad.compiled.arguments import MANY, Arguments, Flattened, check_leaves, flattened, refuse_generators, report
 from tapegrad.compiled.methods import Methods
 from tapegrad.core.recorder import EMPTY, state
-from tapegrad.core.tensor import Tensor, tensor
+from tapegrad.core.tensor import Tensor, linked, tensor
 from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, GradientError
 from tapegrad.ops.convert import asarray
 from tapegrad.registry.backends import tensorflow
 from tapegrad.registry.call import CLOSED_OVER
+from tapegrad.sparse import SparseRows
 from tapegrad.transforms import custom_gradient
 from tapegrad.variable import Variable
 
@@ -42,7 +43,8 @@ def function(fn: Any = None, *, jit_compile: bool = False, shapes: Any = None) -
     * Arguments and results are nested structures (lists, dicts, named tuples, dataclasses that optree knows in the namespace
       'tapegrad').  Tensors and arrays (NumPy's, TensorFlow's) are inputs of the graph; anything else, Python numbers among
       them, is a constant of it, and another value is traced anew.  Results are tensors on TensorFlow's kernels; a variable
-      that is returned is that variable.
+      that is returned is that variable.  `SparseRows` stay that, as arguments (two inputs: values, indices), results and what
+      is added to a variable, which changes in these rows alone.
     * A method is compiled for each instance, which is kept alive by nobody here; its attributes are constants too.
     * Variables that `fn` uses keep their identity and are updated.  Those on NumPy kernels are copied: the log
       (`logging.getLogger("tapegrad")`) says which, and how much.
@@ -50,7 +52,8 @@ def function(fn: Any = None, *, jit_compile: bool = False, shapes: Any = None) -
       equal to those that have changed in the same way.  An open length is no number: a `range` over it has each length traced,
       and a comparison with a number is false.  What traces too often is reported in the log, once, with what differed.
     * `shapes`: the shape of each input, in the order in which they come, with None for a length that is left open.  One trace
-      serves all that fit, and their first derivatives too; others are refused with a ShapeError.
+      serves all that fit, and their first derivatives too (two, if gradients inside are sparse); others are refused with a
+      ShapeError.
     * Side effects of Python (`print`, appending to a list, drawing from NumPy's generators) happen as `fn` is traced, and
       not in later calls.  `tapegrad.random` draws anew in each call.
     * Under a tape, a call is one differentiable op, to any order: its derivative is compiled too, and computes the
@@ -178,10 +181,6 @@ def _is_watched(x: Any) -> bool:
     return node is not None and not state.active.recorders.isdisjoint(node.owners.recorders)
 
 
-#: The present value of a variable: a facade's class may mean something else by that name.
-_value: Any = Variable.value.fget  # type: ignore[attr-defined]
-
-
 def _recorded(graph: Graph, inputs: Sequence[Any]) -> Any:
     """One call as one op, whose derivative is compiled as well."""
     from tapegrad.compiled import cells
@@ -194,8 +193,9 @@ def _recorded(graph: Graph, inputs: Sequence[Any]) -> Any:
     def call(*given: Any) -> Any:
         before = [tensor(v.array) for v in graph.variables]  # the call may assign to them
         with cells.alone():  # this is the forward pass, and its derivative stands below
-            results, rest = graph.results(inputs)
+            found, rest = graph.results(inputs)
         rebuild.append(rest)
+        results = [x.to_dense() if type(x) is SparseRows else x for x in found]  # rows have no history
 
         def derivative(*cotangents: Any) -> Any:
             return graph.derivative(variables)(list(given[: len(arrays)]), before_linked(before, given), list(cotangents))
@@ -207,5 +207,6 @@ def _recorded(graph: Graph, inputs: Sequence[Any]) -> Any:
         linked = dict(zip(map(id, variables), given[len(arrays) :], strict=True))
         return [linked.get(id(v), x) for v, x in zip(graph.variables, before, strict=True)]
 
-    values = call(*arrays, *map(_value, variables))
+    # Their present values, with the nodes that they have: what a leaf receives may be a few rows.
+    values = call(*arrays, *[linked(*v.read()) for v in variables])
     return rebuild[0](list(values))

@@ -8,19 +8,21 @@ import threading
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-import optree
 import tensorflow as tf
 
 from tapegrad.compiled import cells
-from tapegrad.compiled.arguments import Constant, is_input
+from tapegrad.compiled.arguments import Apart, Constant
 from tapegrad.compiled.kept import Kept
 from tapegrad.compiled.kinds import Letter, Shapes, covers, declared, merged, sizes
+from tapegrad.compiled.plan import Plan, tensors_of
 from tapegrad.core.tensor import Tensor, tensor
 from tapegrad.dtypes import is_inexact
 from tapegrad.errors import CompilationError, OpenLengthError, ShapeError
 from tapegrad.kernels.batched import Batched
 from tapegrad.kernels.tensorflow_array import TFArray, wrapped
 from tapegrad.kernels.tensorflow_calls import EAGER, MANY
+from tapegrad.kernels.tensorflow_graphs import graph
+from tapegrad.kernels.tensorflow_scatter import MADE_DENSE
 from tapegrad.ops.convert import asarray
 from tapegrad.registry.backends import tensorflow
 from tapegrad.registry.space import ERRORS, F
@@ -29,11 +31,9 @@ from tapegrad.transforms import vmap
 from tapegrad.variable import Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from tapegrad.compiled.function import Function
-
-
 
 
 def as_input(x: Any) -> Any:
@@ -62,6 +62,10 @@ def _where(given: Sequence[Any]) -> contextlib.AbstractContextManager[Any]:
     return scope
 
 
+class _RowsMadeDense(Exception):
+    """Sparse rows have been made dense, for a tape records them."""
+
+
 @final
 class Graph:
     """The compiled form of a function for one structure of arguments."""
@@ -72,32 +76,28 @@ class Graph:
         self._fn = fn
         self._definition = definition
         self._leaves = [x.value if isinstance(x, Constant) else None for x in leaves]
-        self._places = [i for i, x in enumerate(leaves) if not isinstance(x, Constant)]
+        self._places = [i for i, x in enumerate(self._leaves) if not isinstance(leaves[i], Constant) or type(x) is Apart]
         self.traces = 0
         self.variables: list[Variable] = []  # all that were met, in order
-        self._plans: list[_Plan] = []
+        self._plans: list[Plan] = []
         self._kinds: list[tuple[Shapes, Any]] = []  # shapes that were traced, and the functions
         self._by_shapes: dict[tuple[tuple[int, ...], ...], Any] = {}
         self._tracing = threading.RLock()
         self._derivatives: dict[tuple[int, ...], Any] = {}
         self._batched: dict[Any, Any] = {}
         self._kept: Kept | None = None
+        self._holds_rows = False  # whether gradients inside hold a few rows alone, unless a tape around records them
         self._opens = True  # whether lengths may be left open
 
     def _traced(self, shapes: Shapes, given: Sequence[Any]) -> dict[str, Any]:
         """What TensorFlow traces: bare tensors in and out, under a key that tells which trace it was."""
-        trace = cells.Trace()
         inputs = list(map(tensor, _arrays(shapes, given)))
+        keeps = self._fn.shapes is not None and not self._holds_rows  # it is to be the only run of Python
+        trace = cells.Trace(at_once=keeps)
         with cells.alone(), cells.tracing(trace):
-            if self._fn.shapes is None:
-                found = self.run(inputs)
-            else:  # it is to be the only run of Python
-                with GradientTape(persistent=True) as tape:
-                    tape.watch([x for x in inputs if is_inexact(x.array.dtype)])
-                    found = self.run(inputs)
-                self._kept = Kept(trace, tape, inputs, tensors_of(found))
-            plan = _Plan(found, trace.assigned.values())
-            bare, plan.results = [_bare(x) for x in plan.results], []
+            found = self._taped(trace, inputs) if keeps else self.run(inputs)
+            plan = Plan(found, trace.assigned.values())
+            bare = plan.bare()
             trace.write_back()
         for v in (*trace.read, *trace.assigned.values()):
             if all(v is not w for w in self.variables):
@@ -108,11 +108,27 @@ class Graph:
         self._plans.append(plan)
         return {str(len(self._plans) - 1): bare}
 
+    def _taped(self, trace: cells.Trace, inputs: Sequence[Tensor]) -> Any:
+        """What the function gives; what its derivative needs is kept.
+
+        Raises _RowsMadeDense where a gradient in it would hold a few rows alone: the tape around it, which records it, makes
+        it dense.
+        """
+        with GradientTape(persistent=True) as tape:
+            tape.watch([x for x in inputs if is_inexact(x.array.dtype)])
+            found = self.run(inputs)
+        if graph() in MADE_DENSE:
+            raise _RowsMadeDense
+        self._kept = Kept(trace, tape, inputs, tensors_of(found))
+        return found
+
     def run(self, inputs: Sequence[Tensor]) -> Any:
         """Python's function, with these in the place of the arguments that are inputs."""
-        leaves = list(self._leaves)
-        for i, x in zip(self._places, inputs, strict=True):
-            leaves[i] = x
+        leaves: list[Any] = list(self._leaves)
+        given = iter(inputs)
+        for i in self._places:
+            leaf = leaves[i]
+            leaves[i] = next(given) if leaf is None else leaf.together(next(given), next(given))
         args, kwargs = self._definition.unflatten(leaves)
         return self._fn.python_function(*args, **kwargs)
 
@@ -159,9 +175,16 @@ class Graph:
         def traced(*given: Any) -> Any:
             return self._traced(shapes, given)
 
-        try:
+        def compiled() -> Any:
             with _where(bare):
-                made = tf.function(traced, jit_compile=self._fn.jit_compile or None, autograph=False).get_concrete_function(*specs)
+                return tf.function(traced, jit_compile=self._fn.jit_compile or None, autograph=False).get_concrete_function(*specs)
+
+        try:
+            try:
+                made = compiled()
+            except _RowsMadeDense:
+                self._holds_rows = True
+                made = compiled()
         except Exception as error:
             given = ", ".join(f"{s.dtype.name} {tuple(s.shape)}" for s in specs) or "no arrays"
             error.add_note(f"while {self._fn!r} was traced for {given}")
@@ -193,7 +216,7 @@ class Graph:
         plan = self._plans[int(key)]
         for v in plan.assigned:
             cells.cell_of(v).advanced(v)
-        return [tensor(wrapped(b)) for b in bare], plan.rebuild
+        return plan.tensors(bare), plan.rebuild
 
     def _over_batch(self, inputs: Sequence[Any]) -> tuple[list[Tensor], Callable[[list[Any]], Any]]:
         """The results for each item of a batch: the function that does this for all items is compiled as well."""
@@ -204,11 +227,11 @@ class Graph:
         has = tuple(b is not None and b.level == level for b in batches)
         key = (has, level.randomness)
         if key not in self._batched:
-            plans: list[_Plan] = []  # how results are put together
+            plans: list[Plan] = []  # how results are put together
 
             def each(*items: Tensor) -> list[Tensor]:
                 found = self.run(items)
-                plans.append(_Plan(found, ()))
+                plans.append(Plan(found, ()))
                 return [x if isinstance(x, Tensor) else asarray(x) for x in plans[-1].results]
 
             def all_items(given: list[Tensor]) -> Any:
@@ -269,35 +292,6 @@ def _arrays(shapes: Shapes, given: Sequence[Any]) -> list[TFArray]:
         x._shape = tuple(lengths.setdefault(k, n) if type(k) is Letter else n for k, n in zip(shape, x.shape, strict=True))
         found.append(x)
     return found
-
-
-@final
-class _Plan:
-    """How the results of one trace are put together."""
-
-    def __init__(self, found: Any, assigned: Iterable[Variable]) -> None:
-        leaves, self._definition = optree.tree_flatten(found, none_is_leaf=True, namespace="tapegrad")
-        self._leaves = [None if is_input(x) else x for x in leaves]
-        self._places = [i for i, x in enumerate(leaves) if is_input(x)]
-        self.results = [leaves[i] for i in self._places]
-        self.assigned = list(assigned)
-
-    def rebuild(self, values: list[Any]) -> Any:
-        leaves = list(self._leaves)
-        for i, x in zip(self._places, values, strict=True):
-            leaves[i] = x
-        return self._definition.unflatten(leaves)
-
-
-def tensors_of(found: Any) -> list[Any]:
-    """The tensors among results, in the order of `_Plan`."""
-    leaves = optree.tree_leaves(found, none_is_leaf=True, namespace="tapegrad")
-    return [x if isinstance(x, Tensor) else tensor(wrapped(_bare(x))) for x in leaves if is_input(x)]
-
-
-def _bare(x: Any) -> Any:
-    array = x.read()[0] if isinstance(x, Tensor) else x
-    return array.bare if isinstance(array, TFArray) else tf.convert_to_tensor(array)
 
 
 def _say_copied(fn: Any, variable: Variable) -> None:

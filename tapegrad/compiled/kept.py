@@ -8,9 +8,12 @@ import tensorflow as tf
 from tensorflow.python.eager import wrap_function
 
 from tapegrad.compiled import cells
+from tapegrad.compiled.plan import bare_of, rows_of, together
 from tapegrad.core.tensor import Tensor, tensor
 from tapegrad.dtypes import is_inexact
-from tapegrad.kernels.tensorflow_array import TFArray, made, wrapped
+from tapegrad.kernels.tensorflow_array import made, wrapped
+from tapegrad.kernels.tensorflow_lengths import is_static
+from tapegrad.sparse import SparseRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,10 +50,10 @@ class Kept:
         run, there = self._cut[key]
         read = [values[k].array.bare for k in self._trace.first]
         found = iter(run(*[x.array.bare for x in inputs], *read, *[g.array.bare for g in cotangents]) if run is not None else ())
-        return [tensor(wrapped(next(found))) if x else None for x in there]
+        return [x if x is None else x(found) for x in there]
 
-    def _made(self, variables: Sequence[Variable]) -> tuple[Any, list[bool]]:
-        """The function that is cut out, and which sources have a derivative at all."""
+    def _made(self, variables: Sequence[Variable]) -> tuple[Any, list[Any]]:
+        """The function that is cut out, and for each source what takes its derivative from what that gives; None for none."""
         sources = [*self._inputs, *variables]
         with self._graph.as_default(), cells.tracing(self._trace):
             holes = [tf.compat.v1.placeholder(y.array.bare.dtype, y.array.bare.shape) for y in self._found]
@@ -60,12 +63,16 @@ class Kept:
                 if is_inexact(y.array.dtype)
             ]
             found = self._tape.gradient([y for y, _ in pairs], sources, output_gradients=[g for _, g in pairs])
-            bare = [_bare(g) for g in found if g is not None]
+            bare = [b for g in found if g is not None for b in (rows_of(g) if type(g) is SparseRows else [bare_of(g)])]
         feeds = [x.array.bare for x in self._inputs] + [x.bare for x in self._trace.first.values()] + holes
         whole = wrap_function.WrappedFunction(self._graph, variable_holder=wrap_function.VariableHolder())
-        return (whole.prune(feeds, bare) if bare else None), [g is not None for g in found]
+        return (whole.prune(feeds, bare) if bare else None), list(map(_taken, found))
 
 
-def _bare(x: Tensor) -> Any:
-    array = x.read()[0]
-    return array.bare if isinstance(array, TFArray) else tf.convert_to_tensor(array)
+def _taken(g: Any) -> Any:
+    if g is None:
+        return None
+    if type(g) is SparseRows:
+        shape = g.shape if is_static(g.shape) else None
+        return lambda found: together(found, shape)
+    return lambda found: tensor(wrapped(next(found)))

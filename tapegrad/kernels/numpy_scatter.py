@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 #: From so many occurrences of a row on, adding up sorted runs beats a pass for each occurrence.
 _OFTEN = 10
@@ -115,7 +118,8 @@ class Scatter:
         return put_add(self.g, self.index, self.shape)
 
 
-#: What rows of arrays that are not NumPy's compute with, by the type of the array: kernels `rows_add` and `concat`.
+#: What rows of arrays that are not NumPy's compute with, by the type of the array: the kernels `rows_add`, `rows_added`,
+#: `concat`, `take` and `unique_index`.
 ROW_KERNELS: dict[type, Any] = {}
 
 
@@ -157,6 +161,14 @@ class Rows:
 
     copy = dense
 
+    def added_to(self, x: Any) -> Any:
+        """The sum with an array of the same kernels, where they write to no memory."""
+        return ROW_KERNELS[type(self.g)].rows_added(x, self.index, self.g)
+
+    def moved(self, to: Callable[[Any], Any]) -> Rows:
+        """The same rows, where `to` puts arrays."""
+        return Rows(to(self.g), to(self.index), self.shape)
+
     def scaled(self, factor: Any) -> Rows:
         return Rows((self.g * factor).astype(self.g.dtype, copy=False), self.index, self.shape)
 
@@ -164,6 +176,11 @@ class Rows:
         return Rows((self.g / factor).astype(self.g.dtype, copy=False), self.index, self.shape)
 
     def coalesced(self) -> Rows:
+        kernels = ROW_KERNELS.get(type(self.g))
+        if kernels is not None:
+            first, inverse, _ = kernels.unique_index(self.index)
+            index = kernels.take(self.index, first, axis=0)
+            return Rows(kernels.rows_add(self.g, inverse, (index.shape[0], *self.g.shape[1:])), index, self.shape)
         index, inverse = np.unique(np.asarray(self.index), return_inverse=True)
         return Rows(Rows(self.g, inverse, (len(index), *self.g.shape[1:])).dense(), index, self.shape)
 

@@ -199,6 +199,7 @@ from tapegrad.kernels.tensorflow_softmax import (  # noqa: F401
     softmax,
 )
 from tapegrad.kernels.tensorflow_sort import argsort, insertion_index, repeat, unique_index  # noqa: F401
+from tapegrad.kernels.tensorflow_stored import rows_added  # noqa: F401
 from tapegrad.kernels.tensorflow_sums import (  # noqa: F401
     all,
     argmax,

@@ -38,7 +38,8 @@ class TFArray:
     bare: Any
     dtype: np.dtype[Any]
     _shape: tuple[Any, ...] | None
-    _summands: list[Any] | None  # those of a sum that has been put off, the first `_count` of them: arrays share the list
+    #: Those of a sum that has been put off, the first `_count` of them: arrays share the list.  A tuple of one: `put_off_reading`.
+    _summands: Any
     _count: int
 
     #: Gives the kernel of this name; set where the kernels are collected.
@@ -51,7 +52,10 @@ class TFArray:
         summands = self._summands
         if summands is None:
             raise AttributeError("'TFArray' object has no attribute 'bare' yet", name=name, obj=self)
-        found = self.bare = later.total(summands[: self._count], self._shape or ())
+        if type(summands) is tuple:
+            found = self.bare = summands[0].whole()
+        else:
+            found = self.bare = later.total(summands[: self._count], self._shape or ())
         self._summands = None
         return found
 
@@ -70,14 +74,14 @@ class TFArray:
             summands = [self.bare]
         else:
             count = self._count
-            if count >= later.MOST:
+            if count >= later.MOST or type(summands) is tuple:
                 summands = [self.bare]
             elif count < len(summands):  # another array has added to this one already
                 summands = summands[:count]
-        if other._summands is None:
-            summands.append(other.bare)
-        else:
+        if type(other._summands) is list:
             summands.extend(other._summands[: other._count])
+        else:
+            summands.append(other.bare)
         return put_off(summands, d, s)
 
     def times(self, other: TFArray) -> TFArray | None:
@@ -104,7 +108,7 @@ class TFArray:
     @property
     def symbolic(self) -> bool:
         """Whether it is of a graph that is being built, and has no values yet."""
-        return type(self.bare) is not EAGER
+        return type(self._summands) is tuple or type(self.bare) is not EAGER
 
     @property
     def ndim(self) -> int:
@@ -117,7 +121,7 @@ class TFArray:
     @property
     def device(self) -> str:
         """The name of the device, such as "GPU:0"; "" for a symbolic tensor of which the graph is to decide."""
-        return calls.short(str(self.bare.device))
+        return "" if type(self._summands) is tuple else calls.short(str(self.bare.device))
 
     @property
     def real(self) -> Any:
@@ -202,6 +206,22 @@ def put_off(summands: list[Any], dtype: np.dtype[Any], shape: tuple[Any, ...]) -
     y.dtype = dtype
     y._shape = shape
     return y
+
+
+def put_off_reading(source: Any, dtype: np.dtype[Any], shape: tuple[Any, ...]) -> TFArray:
+    """An array whose tensor is `source.whole()`, asked for when it is read: `tensorflow_stored`."""
+    y = TFArray()
+    y._summands = (source,)
+    y._count = 1
+    y.dtype = dtype
+    y._shape = shape
+    return y
+
+
+def waiting(x: TFArray) -> Any:
+    """The source of an array whose reading was put off, while nobody has read it; else None."""
+    summands = x._summands
+    return summands[0] if type(summands) is tuple else None
 
 
 def made(bare: Any, dtype: np.dtype[Any], shape: tuple[Any, ...] | None = None) -> TFArray:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from tapegrad.errors import DeviceError
-from tapegrad.kernels.tensorflow_array import TFArray, made
+from tapegrad.kernels.tensorflow_array import TFArray, made, waiting
 from tapegrad.kernels.tensorflow_calls import EAGER, HERE, INT32, short
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ def device_of(given: Any) -> str | None:
     be there; so may a single number, as in PyTorch.
     """
     arrays = _arrays(given, [])
+    if any(map(waiting, arrays)):  # of a graph, and not to be read for this
+        return None
     if not all(type(x.bare) is EAGER for x in arrays) or not arrays:
         return None
     devices = {str(x.bare.device): x for x in arrays}

@@ -19,6 +19,7 @@ from tapegrad.kernels.tensorflow_index import _SLICE, KNOWN, Single, basic, basi
 from tapegrad.kernels.tensorflow_lengths import Size, is_static
 from tapegrad.kernels.tensorflow_promotion import asarray, converted
 from tapegrad.kernels.tensorflow_shape import broadcast_to, one_axis, reshape, stack, transposed
+from tapegrad.kernels.tensorflow_stored import stored_rows
 
 _GATHER, _GATHER_ND = calls.op("GatherV2"), calls.two("GatherNd")
 _WHERE = calls.one("Where")
@@ -198,6 +199,8 @@ def place_of(indices: Any, n: Any) -> TFArray:
 def gathered(x: Any, indices: Any, axis: int) -> Any:
     """Elements at indices along an axis."""
     at = place_of(indices, x.shape[axis])
+    if axis == 0 and x._summands is not None and (rows := stored_rows(x, at.bare)) is not None:
+        return made(rows, x.dtype)
     return made(_GATHER(x.bare, at.bare, number(axis), batch_dims=0), x.dtype)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import weakref
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from tapegrad.kernels.tensorflow_arithmetic import maximum
 from tapegrad.kernels.tensorflow_array import TFArray, made, put_off
 from tapegrad.kernels.tensorflow_basics import equal, greater_equal, where
 from tapegrad.kernels.tensorflow_calls import BOOL, F32, F64, INT64, cast
+from tapegrad.kernels.tensorflow_graphs import function_graph
 from tapegrad.kernels.tensorflow_index import KNOWN, basic, basic_of, is_basic, key_of, parts_of
 from tapegrad.kernels.tensorflow_later import Piece, may_wait
 from tapegrad.kernels.tensorflow_lengths import Size, shape_tensor
@@ -86,8 +88,14 @@ def take_add(g: Any, indices: Any, shape: Any, axis: int) -> Any:
     return moveaxis(y, 0, axis) if axis else y
 
 
+#: Graphs in which rows of a table have been made dense.
+MADE_DENSE: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
 def rows_add(g: Any, ids: Any, shape: Any) -> Any:
     """Zeros of this shape, with rows added at these ids."""
+    if not calls.HERE.is_eager:
+        MADE_DENSE.add(function_graph())
     return take_add(g, ids, shape, 0)
 
 

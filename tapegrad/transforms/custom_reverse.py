@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 import numpy as np
 
 from tapegrad.core.engine import sweep
-from tapegrad.core.node import WATCH, Node, Recorded, make_node, receive
+from tapegrad.core.node import WATCH, Node, Recorded, make_node
 from tapegrad.core.recorder import EMPTY, Recorder, enter, group, leave, release, state
 from tapegrad.core.tensor import Tensor, linked, tensor
 from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, ShapeError
+from tapegrad.kernels.batched import Batched
 from tapegrad.ops.convert import asarray
+from tapegrad.registry.accumulate import settle
 from tapegrad.registry.batching import lift, matched
 from tapegrad.registry.lengths import brought_to, may_agree
 from tapegrad.registry.op import Spec
 from tapegrad.registry.rules import spec_of
 from tapegrad.registry.several import filled, picked
 from tapegrad.registry.space import SCALARS, F, space_of_type
+from tapegrad.sparse import SparseRows
 from tapegrad.tree import flatten
 
 if TYPE_CHECKING:
@@ -198,6 +201,8 @@ def _fitted(rule: _Rule, what: str, whose: str, found: Any, specs: Sequence[Spec
 def _one(rule: _Rule, what: str, c: Any, spec: Spec | None) -> Tensor | None:
     if c is None or spec is None:
         return None
+    if type(c) is SparseRows and c.shape == spec.shape and c.dtype == spec.dtype:
+        return c
     c = asarray(c, dtype=spec.dtype if type(c) in SCALARS else None)
     if c.shape != spec.shape and may_agree(c.shape, spec.shape):
         c = brought_to(c, spec.shape)
@@ -223,18 +228,23 @@ def _pull(node: Node, g: list[Any]) -> None:
     finally:
         state.active = before
     like = next(c for c in g if c is not None)
-    _pass_on(node, [None if c is None else matched(c.array, like) for c in found])
+    _pass_on(node, [None if c is None else _raw(c, like) for c in found])
+
+
+def _raw(c: Tensor, like: Any) -> Any:
+    return c.rows if type(c) is SparseRows and type(like) is not Batched else matched(c.array, like)
 
 
 def _pull_recorded(node: Node, g: list[Any]) -> None:
-    _pass_on(node, _gradients(node.s, filled(F, g, node.t)))
+    found = _gradients(node.s, filled(F, g, node.t))
+    _pass_on(node, [c.to_dense() if type(c) is SparseRows else c for c in found])
 
 
 def _pass_on(node: Node, found: Sequence[Any]) -> None:
     assert type(node.q) is tuple
     for parent, c in zip(node.q, found, strict=True):
         if parent is not None and c is not None and parent.mark is node.mark:
-            receive(parent, c)
+            settle(parent, c)
 
 
 def _push(node: Node, tangents: tuple[Any, ...]) -> Any:
