@@ -135,20 +135,35 @@ def as_strided(x: Any, size: Any, stride: Any, storage_offset: int | None = None
     where = np.full(shape, offset)
     for i, (n, s) in enumerate(zip(shape, steps, strict=True)):
         where = where + np.reshape(np.arange(n) * s, (n, *[1] * (len(shape) - 1 - i)))
-    info = view_of(x)
-    base = x if info is None or info.cut else info.base
-    whole = laid_out(base)
-    if whole.flags.c_contiguous and whole.size == memory.size:
-        x = base
+    # Memory that the tensor itself does not reach (a slice, asked for what lies beside it) has values, but no derivative.
+    elements, beyond = _elements(raw, memory.size, where)
+    if beyond and type(x.array) is not np.ndarray:
+        x = _base_of(x)
+        raw = laid_out(x)
+        elements, beyond = _elements(raw, memory.size, where)
+    strides, begins = raw.strides, _offset_of(raw)
 
     def run(t: Any) -> Any:
-        y = STYLE.take(STYLE.reshape(t, (-1,)), where, axis=0)
-        if type(t.array) is np.ndarray and t.array.flags.c_contiguous:
-            start = t.array.reshape(-1)[offset:]
+        flat = STYLE.reshape(t, (-1,))
+        y = STYLE.take(STYLE.concat([flat, np.zeros(1, t.array.dtype)]) if beyond else flat, elements, axis=0)
+        if type(t.array) is np.ndarray and t.array.strides == strides and _offset_of(t.array) == begins:
+            start = owner(t.array).ravel(order="K")[offset:]
             y.array = _strided(start, shape, tuple(s * item for s in steps))
+            y.array.flags.writeable = t.array.flags.writeable
         return y
 
     return take(x, run)
+
+
+def _elements(raw: Any, memory: int, places: Any) -> tuple[Any, bool]:
+    """Which elements of an array lie at these places of its memory; its size, where it has none there, and whether that happens."""
+    own = np.full(raw.shape, _offset_of(raw))
+    for i, (n, s) in enumerate(zip(raw.shape, raw.strides, strict=True)):
+        own += np.reshape(np.arange(n) * (s // raw.itemsize), (n, *[1] * (raw.ndim - 1 - i)))
+    element = np.full(memory, raw.size)
+    element[own] = np.arange(raw.size).reshape(raw.shape)
+    found = element[places]
+    return found, bool((found == raw.size).any())
 
 
 def _base_of(x: Any) -> Any:

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from tapegrad import torch as ours
-from tests.torch.behaviours import data, graphs, maths, modules, optim, transforms, views
+from tests.torch.behaviours import data, graphs, maths, modules, optim, transforms, usage, views
 
 theirs: Any = pytest.importorskip("torch")
 
 PROGRAMS = {
     f"{part.__name__.rpartition('.')[2]}: {name}": program
-    for part in (data, graphs, maths, modules, optim, transforms, views)
+    for part in (data, graphs, maths, modules, optim, transforms, usage, views)
     for name, program in part.PROGRAMS.items()
 }
 

@@ -1,0 +1,25 @@
+"""Programs of a few lines: ways of use that were met in public scripts and packages."""
+
+PROGRAMS = {
+    "as_strided of slices and of leaves that are slices": """
+x = t.arange(6.0, dtype=t.float64).requires_grad_()
+b = x * 2
+y = b[2:4]
+beside = y.as_strided((3,), (1,), 0)
+beside.backward(t.tensor([1.0, 2.0, 3.0], dtype=t.float64))
+leaf = b.detach()[1].requires_grad_()
+part = b.detach()[1:3].requires_grad_()
+moved = t.arange(12.0).reshape(3, 4).t().requires_grad_()
+taken = moved.as_strided((2, 2), (1, 4), 1)
+w = t.zeros(6)
+v = w[2:4]
+v.as_strided((2,), (2,)).fill_(1.0)
+result = (
+    y.as_strided((2,), (1,)).tolist(), y[1].as_strided((), ()).tolist(), beside.tolist(), x.grad.tolist(),
+    t.autograd.grad(t.as_strided(leaf, (), ()) * 3, leaf),
+    t.autograd.grad((part.as_strided((3,), (1,), 2) * t.tensor([1.0, 2.0, 3.0])).sum(), part),
+    taken.tolist(), t.autograd.grad((taken**2).sum(), moved)[0].tolist(),
+    w.tolist(), v.tolist(), err(w.as_strided, (4,), (2,)),
+)
+""",
+}
