@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
+from collections import OrderedDict
 from typing import Any
 
 _ids = itertools.count()
@@ -14,12 +15,13 @@ class RemovableHandle:
 
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
         self.id = next(_ids)
+        self.hooks_dict_ref = _reference(hooks_dict)
         extra = [] if extra_dict is None else extra_dict if isinstance(extra_dict, list) else [extra_dict]
-        self._tables = [_reference(table) for table in (hooks_dict, *extra)]
+        self.extra_dict_ref = tuple(_reference(table) for table in extra)
 
     def remove(self) -> None:
         """Take the hook away, if it is still there."""
-        for table in self._tables:
+        for table in (self.hooks_dict_ref, *self.extra_dict_ref):
             hooks = table()
             if hooks is not None:
                 hooks.pop(self.id, None)
@@ -29,6 +31,22 @@ class RemovableHandle:
 
     def __exit__(self, *_: object) -> None:
         self.remove()
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.id, self.hooks_dict_ref(), tuple(table() for table in self.extra_dict_ref)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.id, hooks, extra = state
+        self.hooks_dict_ref = _reference(OrderedDict() if hooks is None else hooks)
+        self.extra_dict_ref = tuple(_reference(OrderedDict() if table is None else table) for table in extra)
+        while next(_ids) <= self.id:  # a handle that is made later has another number
+            pass
+
+
+def unserializable_hook(f: Any) -> Any:
+    """Mark a hook of a tensor as one that a pickle of the tensor may leave out without a warning."""
+    f.__torch_unserializable__ = True
+    return f
 
 
 def _reference(table: Any) -> Any:

@@ -1,16 +1,13 @@
-"""Hooks of modules: before and after the forward pass, before and after the backward pass, of one module or of all.
-
-The backward hooks ride on two identities: one around the outputs, whose backward sees the gradients that come in, and one
-around the inputs, whose backward sees those that go out.
-"""
+"""Hooks of modules: before and after the forward pass, before and after the backward pass, at registration; of one module or of all."""
 
 from __future__ import annotations
 
 import warnings
+import weakref
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.torch.nn.modules._names import is_tensor
+from tapegrad.torch.nn.modules._backward_hooks import BackwardHooks, ride_on_last_node
 from tapegrad.torch.utils.hooks import RemovableHandle
 
 if TYPE_CHECKING:
@@ -19,7 +16,7 @@ if TYPE_CHECKING:
 #: Hooks of all modules by kind, and all of them together: a call asks whether there is any.
 GLOBAL: dict[int, Any] = {}
 _GLOBAL: dict[str, OrderedDict[int, Any]] = {
-    kind: OrderedDict() for kind in ("forward_pre", "forward", "backward_pre", "backward")
+    kind: OrderedDict() for kind in ("forward_pre", "forward", "backward_pre", "backward", "older_backward")
 }
 _GLOBAL_WITH_KWARGS: dict[int, bool] = {}
 _GLOBAL_ALWAYS: dict[int, bool] = {}
@@ -77,7 +74,7 @@ class Hooks:
         return _add(self._backward_hooks, hook, prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """The older form of `register_full_backward_hook`, which does the same here."""
+        """The older form of `register_full_backward_hook`: the hook sees the gradients of the last node alone."""
         self._one_kind(False)
         return _add(self._backward_hooks, hook, False)
 
@@ -90,16 +87,15 @@ class Hooks:
         self._is_full_backward_hook = full
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        if getattr(hook, "_from_public_api", False):
+            raise RuntimeError("Cannot register the same function as the state dict post hook that was previously registered "
+                               "via register_state_dict_post_hook")  # fmt: skip
         return _add(self._state_dict_hooks, hook, False)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(module, state_dict, prefix, local_metadata)` when the state was made."""
-
-        def post(*args: Any) -> None:
-            if hook(*args) is not None:
-                raise RuntimeError("state_dict post-hook must return None")
-
-        return _add(self._state_dict_hooks, post, False)
+        hook._from_public_api = True  # type: ignore[attr-defined]
+        return _add(self._state_dict_hooks, hook, False)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(module, prefix, keep_vars)` before the state is made."""
@@ -107,14 +103,38 @@ class Hooks:
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(module, state_dict, prefix, ...)` before a state is loaded."""
-        return _add(self._load_state_dict_pre_hooks, lambda *args: hook(self, *args), False)
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(self, hook: Callable[..., Any], with_module: bool = False) -> RemovableHandle:
-        return _add(self._load_state_dict_pre_hooks, (lambda *a: hook(self, *a)) if with_module else hook, False)
+        return _add(self._load_state_dict_pre_hooks, LoadHook(hook, self if with_module else None), False)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(module, incompatible_keys)` when a state was loaded."""
         return _add(self._load_state_dict_post_hooks, hook, False)
+
+
+class LoadHook:
+    """A hook before a state is loaded, with the module that it is to be given: by a weak reference, and in pickles by itself."""
+
+    def __init__(self, hook: Callable[..., Any], module: Any = None) -> None:
+        self.hook = hook
+        self.with_module = module is not None
+        self._module = weakref.ref(module) if module is not None else None
+
+    def __call__(self, *args: Any) -> Any:
+        if not self.with_module:
+            return self.hook(*args)
+        module = self._module() if self._module is not None else None
+        if module is None:
+            raise RuntimeError("You are trying to call the hook of a dead Module!")
+        return self.hook(module, *args)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"hook": self.hook, "with_module": self.with_module, "module": self._module() if self._module else None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.hook, self.with_module = state["hook"], state["with_module"]
+        self._module = weakref.ref(state["module"]) if state["module"] is not None else None
 
 
 def _add(hooks: Any, hook: Any, prepend: bool, extra: Any = None) -> RemovableHandle:
@@ -154,12 +174,48 @@ def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Removabl
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(module, grad_input, grad_output)` after the backward pass of every module."""
-    return _add_global("backward", hook)
+    return _add_backward("backward", hook, "older_backward")
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """The older form of `register_module_full_backward_hook`, which does the same here."""
-    return _add_global("backward", hook)
+    """The older form of `register_module_full_backward_hook`: the hook sees the gradients of the last node alone."""
+    return _add_backward("older_backward", hook, "backward")
+
+
+def _add_backward(kind: str, hook: Callable[..., Any], other: str) -> RemovableHandle:
+    if _GLOBAL[other]:
+        raise RuntimeError(
+            "Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only one of them."
+        )
+    return _add_global(kind, hook)
+
+
+# -- registration of parameters, buffers and children ------------------------------------------------------------
+_AT_REGISTRATION: dict[str, OrderedDict[int, Any]] = {kind: OrderedDict() for kind in ("buffer", "module", "parameter")}
+
+
+def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, name, buffer)` when any module registers a buffer; what it gives is registered instead."""
+    return _add(_AT_REGISTRATION["buffer"], hook, False)
+
+
+def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, name, submodule)` when any module registers a child; what it gives is registered instead."""
+    return _add(_AT_REGISTRATION["module"], hook, False)
+
+
+def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, name, param)` when any module registers a parameter; what it gives is registered instead."""
+    return _add(_AT_REGISTRATION["parameter"], hook, False)
+
+
+def registered(kind: str, module: Any, name: str, value: Any) -> Any:
+    """What is registered in the end: the value, or what the hooks put in its place."""
+    for hook in _AT_REGISTRATION[kind].values():
+        found = hook(module, name, value)
+        if found is not None:
+            value = found
+    return value
 
 
 # -- a call with hooks -----------------------------------------------------------------------------------------
@@ -199,8 +255,8 @@ def _call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], called: se
             found = hook(module, args)
             if found is not None:
                 args = found if isinstance(found, tuple) else (found,)
-    backward = _Backward(module)
-    if backward.wanted:
+    backward = _backward_hooks(module)
+    if backward is not None:
         args = backward.around_inputs(args)
     result = module.forward(*args, **kwargs)
     for key, hook in [*_GLOBAL["forward"].items(), *module._forward_hooks.items()]:
@@ -209,93 +265,24 @@ def _call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], called: se
         found = hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
         if found is not None:
             result = found
-    return backward.around_outputs(result) if backward.wanted else result
+    if backward is not None:
+        result = backward.around_outputs(result)
+    older = _older_hooks(module)
+    if older:
+        ride_on_last_node(module, older, args, result)
+    return result
 
 
-class _Backward:
-    """The backward hooks of one call."""
-
-    def __init__(self, module: Any) -> None:
-        self.module = module
-        self.pre = [*_GLOBAL["backward_pre"].values(), *module._backward_pre_hooks.values()]
-        self.post = [*_GLOBAL["backward"].values(), *module._backward_hooks.values()]
-        self.wanted = bool(self.pre or self.post)
-        self.inputs: list[int] = []
-        self.count = 0
-        self.watched = False
-        self.grad_outputs: Any = None
-
-    def around_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        self.count = len(args)
-        self.inputs = [i for i, a in enumerate(args) if is_tensor(a)]
-        self.watched = any(args[i].requires_grad for i in self.inputs)
-        if not self.watched or not self.post:
-            return args
-        args_ = list(args)
-        for i, t in zip(self.inputs, _identity(self._leaving, *(args[i] for i in self.inputs)), strict=True):
-            args_[i] = t
-        return tuple(args_)
-
-    def around_outputs(self, result: Any) -> Any:
-        if is_tensor(result):
-            found = _identity(self._arriving, result) if result.requires_grad else (result,)
-            return found[0]
-        if isinstance(result, (tuple, list)):
-            index = [i for i, y in enumerate(result) if is_tensor(y)]
-            if not any(result[i].requires_grad for i in index):
-                return result
-            made = list(result)
-            for i, t in zip(index, _identity(self._arriving, *(result[i] for i in index)), strict=True):
-                made[i] = t
-            return type(result)(*made) if hasattr(result, "_fields") else type(result)(made)
-        return result
-
-    def _arriving(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
-        for hook in self.pre:
-            found = hook(self.module, grads)
-            if found is not None:
-                grads = found if isinstance(found, tuple) else (found,)
-        self.grad_outputs = grads
-        if self.post and not self.watched:
-            for hook in self.post:
-                if hook(self.module, (None,) * self.count, grads) is not None:
-                    raise RuntimeError(
-                        "Backward hook for Modules where no input requires gradient should always return None "
-                        "or None for all gradients."
-                    )
-        return grads
-
-    def _leaving(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
-        full: list[Any] = [None] * self.count
-        for i, g in zip(self.inputs, grads, strict=True):
-            full[i] = g
-        found = tuple(full)
-        for hook in self.post:
-            new = hook(self.module, found, self.grad_outputs)
-            if new is not None:
-                new = new if isinstance(new, tuple) else (new,)
-                if len(new) != len(found):
-                    raise RuntimeError(
-                        f"Backward hook returned an invalid number of grad_input, got {len(new)}, but expected {len(found)}"
-                    )
-                found = new
-        self.grad_outputs = None
-        return tuple(found[i] for i in self.inputs)
+def _backward_hooks(module: Any) -> BackwardHooks | None:
+    """The full backward hooks of a call, if there are any."""
+    pre = [*_GLOBAL["backward_pre"].values(), *module._backward_pre_hooks.values()]
+    post = [*_GLOBAL["backward"].values()]
+    if module._is_full_backward_hook is not False:
+        post += module._backward_hooks.values()
+    return BackwardHooks(module, pre, post) if pre or post else None
 
 
-def _identity(on_grads: Callable[[tuple[Any, ...]], tuple[Any, ...]], *tensors: Any) -> tuple[Any, ...]:
-    """The tensors as they are, whose gradients pass through a function."""
-    from tapegrad.torch.autograd import Function
-
-    class BackwardHookFunction(Function):  # type: ignore[misc]
-        @staticmethod
-        def forward(ctx: Any, *args: Any) -> Any:
-            ctx.mark_non_differentiable(*[a for a in args if not a.requires_grad])
-            return args
-
-        @staticmethod
-        def backward(ctx: Any, *grads: Any) -> Any:
-            return on_grads(grads)
-
-    found = BackwardHookFunction.apply(*tensors)
-    return found if isinstance(found, tuple) else (found,)
+def _older_hooks(module: Any) -> list[Any]:
+    """Backward hooks of the older kind, which are registered with the last node."""
+    own = module._backward_hooks.values() if module._is_full_backward_hook is False else ()
+    return [*_GLOBAL["older_backward"].values(), *own]

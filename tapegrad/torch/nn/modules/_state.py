@@ -49,6 +49,8 @@ def save(module: Any, destination: Any, prefix: str, keep_vars: bool) -> Any:
     for hook in module._state_dict_hooks.values():
         found = hook(module, destination, prefix, metadata)
         if found is not None:
+            if getattr(hook, "_from_public_api", False):
+                raise RuntimeError("state_dict post-hook must return None")
             destination = found
     return destination
 

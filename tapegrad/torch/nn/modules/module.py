@@ -13,10 +13,14 @@ from tapegrad.torch.nn.modules import _hooks, _state
 from tapegrad.torch.nn.modules._convert import Conversions
 from tapegrad.torch.nn.modules._hooks import (
     register_module_backward_hook,
+    register_module_buffer_registration_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+    registered,
 )
 from tapegrad.torch.nn.modules._names import claim, is_buffer, is_parameter, is_persistent, is_tensor, typename
 from tapegrad.torch.nn.modules._walks import Walks
@@ -113,7 +117,7 @@ class Module(_hooks.Hooks, Walks, Conversions):
             raise TypeError(
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
-        self._buffers[name] = tensor
+        self._buffers[name] = registered("buffer", self, name, tensor)
         self._mark_persistent(name, persistent)
 
     def _mark_persistent(self, name: str, persistent: bool) -> None:
@@ -137,14 +141,14 @@ class Module(_hooks.Hooks, Walks, Conversions):
                 f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. "
                 f"To express '{name}' as a function of another Tensor, compute the value in the forward() method."
             )
-        self._parameters[name] = param
+        self._parameters[name] = registered("parameter", self, name, param)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a child, or None in the place of one."""
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{typename(module)} is not a Module subclass")
         claim(self, name, "_modules", "module")
-        self._modules[name] = module
+        self._modules[name] = registered("module", self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """Alias of `add_module`."""
@@ -177,11 +181,11 @@ class Module(_hooks.Hooks, Walks, Conversions):
             if params is None:
                 raise AttributeError("cannot assign module before Module.__init__() call")
             self._forget(name, "_modules")
-            self._modules[name] = value
+            self._modules[name] = registered("module", self, name, value)
         elif params is not None and name in self._modules:
             if value is not None:
                 raise TypeError(f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)")
-            self._modules[name] = value
+            self._modules[name] = registered("module", self, name, value)
         else:
             self._set_buffer_or_plain(name, value)
 
@@ -197,7 +201,7 @@ class Module(_hooks.Hooks, Walks, Conversions):
                     self._forget(name, "_buffers")
                     claim(self, name, "_buffers", "buffer")
                 self._mark_persistent(name, is_persistent(value))
-            buffers[name] = value
+            buffers[name] = registered("buffer", self, name, value)
         elif is_buffer(value):
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         else:
@@ -331,8 +335,11 @@ def _indented(text: str) -> str:
 __all__ = [
     "Module",
     "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",
     "register_module_full_backward_hook",
     "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
 ]
