@@ -80,12 +80,15 @@ class Recorder:
 class Owners:
     """A set of recorders that own nodes together.  There is one object for each set, so identity decides."""
 
-    __slots__ = ("alive", "auto", "joined", "keep", "keeping", "nodes", "old", "recorders", "spent", "young")
+    __slots__ = ("alive", "auto", "joined", "keep", "keeping", "lane", "nodes", "old", "recorders", "spent", "young")
 
     def __init__(self, recorders: frozenset[Recorder]) -> None:
         self.recorders = recorders
         self.alive = len(recorders)  # of those, how many may still ask for a derivative
         self.spent = False  # nobody will ask for a derivative any more
+        #: Where this group is active, ops on its nodes are its own: it itself, or one around it as `owned` has found; None
+        #: once it has lost a recorder.
+        self.lane: Owners | None = self
         self.nodes: list[Node] = []
         self.old = 0  # so many nodes were alive when all were last looked at
         self.young = 0  # where those begin that were never looked at
@@ -181,6 +184,7 @@ EMPTY = Owners(frozenset())
 #: The owners of a node that nobody records from; not `EMPTY`, for that is who is recording where no tape is.
 NOBODY = Owners(frozenset())
 NOBODY.spent = True
+EMPTY.lane = NOBODY.lane = None
 
 
 def group(recorders: frozenset[Recorder]) -> Owners:
@@ -294,6 +298,7 @@ def release(recorder: Recorder) -> None:
             for r in owners.recorders:
                 r.groups.pop(owners.recorders, None)
         owners.joined.clear()
+        owners.lane = None
         owners.spent = True
         nodes = owners.nodes
         pop = nodes.pop
@@ -311,6 +316,7 @@ def _inherit(owners: Owners) -> None:
         r.groups.pop(owners.recorders, None)
     nodes = owners.nodes
     owners.joined.clear()
+    owners.lane = None
     heirs = group(frozenset(filter(_is_live, owners.recorders)))
     with _tidying:
         for node in nodes:

@@ -156,8 +156,11 @@ def owned(
         q = tuple(_known(owners, r) for r in q)
         return owners, next(r for r in q if r is not None), q
     if p is None or q is None or p.owners is q.owners:  # as within a tape that others surround, which watch nothing here
-        found = active.joined.get((q if p is None else p).owners)
+        owners = (q if p is None else p).owners
+        found = active.joined.get(owners)
         if found is not None:
+            if found is owners:
+                owners.lane = active  # the next time, no question is asked
             return found, p, q
     if active.recorders and (p is None or p.owners.recorders >= active.recorders) and (
         q is None or q.owners.recorders >= active.recorders
