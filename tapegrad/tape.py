@@ -319,7 +319,12 @@ class GradientTape:
         try:
             found = []
             for k, seeds in enumerate(batches, 1):
-                nodes = [None if x is None else rec.origin(x.node, recorder) or _seeded(x, seeds) for x in sources]
+                nodes = [
+                    n
+                    if x is not None and (n := x.node) is not None and n.p is None and recorder in n.owners.recorders
+                    else _source(x, recorder, seeds)
+                    for x in sources
+                ]
                 found.append(self._run(seeds, nodes, consume=consume and k == len(batches)))
         except BaseException:
             if paused:
@@ -374,6 +379,11 @@ def _absent(x: Any, shape: tuple[int, ...], unconnected: str, rest: tuple[int, .
     return F.zeros((*shape, *(x.array.shape if rest is None else rest)), dtype=x.array.dtype)
 
 
+def _source(x: Any, recorder: Recorder, seeds: Any) -> Node | None:
+    """The node of a source for a recorder; None if it knows of none."""
+    return None if x is None else rec.origin(x.node, recorder) or _seeded(x, seeds)
+
+
 def _seeded(x: Any, seeds: Any) -> Node | None:
     """The node of a tensor among the targets, where it has none that the tape knows."""
     return next((node for node, y, _ in seeds if y is x), None)
@@ -411,8 +421,14 @@ def _cotangent(y: Tensor, g: Tensor | None, recorded: bool) -> Any:
     if g is not None:
         return g if recorded else matched(g.read()[0], y.array)
     raw = y.array
-    ones = space_of_type(type(raw)).ones_like(raw)
+    ones = _ONES.get(type(raw))
+    if ones is None:
+        ones = space_of_type(type(raw)).ones_like(raw)
     return tensor(ones) if recorded else ones
+
+
+#: The cotangent of a sum, of a loss: the numbers of NumPy's that are never written to.
+_ONES: dict[type, Any] = {t: t(1) for t in (np.float32, np.float64)}
 
 
 def _targets(target: Any) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
 
-from tapegrad.core.recorder import EMPTY, state, watch
+from tapegrad.core.recorder import EMPTY, met, state, watch
 from tapegrad.core.tensor import Tensor
 from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, ShapeError
@@ -82,11 +82,7 @@ class Variable(Tensor):
         active = state.active
         node = self.node
         if active is not EMPTY and (node is None or node.owners is not active) and self.trainable:
-            new = active.auto if node is None else active.auto - node.owners.recorders
-            if new:
-                node = watch(self, new)
-                for r in new:
-                    r.variables.append(self)
+            node = met(self, active)
         return self.array if not BUILDING or BUILDING[0].is_eager else _placed(self), node
 
     @property

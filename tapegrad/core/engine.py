@@ -71,6 +71,7 @@ def sweep(
     """
     wanted = {n for n in sources if n is not None}
     token, order, leaves = _collect([n for n, _ in seeds], wanted, recorder)
+    touched: tuple[list[Node], ...] = (order, leaves)
     before, _swept.recorder = _swept.recorder, recorder
     try:
         for node, g in seeds:
@@ -89,6 +90,7 @@ def sweep(
                 found[node] = node.grad
                 node.own = False
         _run(order, start, len(order), recorded, consumed)
+        touched = (leaves,)  # the loop has left the others as they were
         for node in leaves:
             if node.mark is token and node.grad is not None:
                 g = node.grad
@@ -99,7 +101,7 @@ def sweep(
         return [found.get(n) if n is not None else None for n in sources]
     finally:
         _swept.recorder = before
-        _clean(token, (order, leaves))
+        _clean(token, touched)
 
 
 def _run(order: list[Node], start: int, stop: int, recorded: bool, consumed: Owners | None) -> None:

@@ -350,6 +350,26 @@ def watch(x: Tensor, recorders: frozenset[Recorder]) -> Node:
     return node
 
 
+def met(x: Any, active: Owners) -> Node | None:
+    """The node of a variable that is read while these are active: those who watch by themselves watch it from now on."""
+    auto = active.auto
+    if auto is active.recorders:  # a tape by itself: for each variable in each step
+        with _naming:
+            node: Node | None = x.node
+            if node is None or (node.p is None and node.owners.spent):
+                node = x.node = make_node(WATCH, None, None, None, None, active)
+                for r in auto:
+                    r.variables.append(x)
+                return node
+    node = x.node
+    new = auto if node is None else auto - node.owners.recorders
+    if new:
+        node = watch(x, new)
+        for r in new:
+            r.variables.append(x)
+    return node
+
+
 def watch_all(xs: Iterable[Tensor], recorders: frozenset[Recorder]) -> list[Node]:
     """The same for several values."""
     found = []

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+#: A scalar of an array's own dtype, as an array: ufuncs take it in half the time that they need for a number of Python's.
+_ONE = {np.dtype(t): np.ones((), t) for t in (np.float32, np.float64)}
 _ROW_OF_ZEROS = {np.dtype(t): np.zeros(1024, t) for t in (np.float32, np.float64)}
 
 
@@ -31,8 +33,14 @@ def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x)): exp of a large -x is infinite, and 1 / inf is the right 0."""
     if x.dtype.kind in "biu":
         x = x.astype(np.exp(x[:0] if x.ndim else x).dtype)  # minus an unsigned integer is none
+    one = _ONE.get(x.dtype)
     with np.errstate(over="ignore"):
-        return 1 / (1 + np.exp(-x))
+        if one is None or type(x) is not np.ndarray:
+            return 1 / (1 + np.exp(-x))
+        y = np.negative(x)
+        np.exp(y, y)
+        np.add(y, one, y)
+        return np.divide(one, y, y)
 
 
 def tanh_grad(g: Any, y: Any) -> Any:
@@ -40,7 +48,7 @@ def tanh_grad(g: Any, y: Any) -> Any:
     if type(y) is not np.ndarray or not _alike(g, y):
         return g * (1 - y * y)
     c = y * y
-    np.subtract(1, c, out=c)
+    np.subtract(_ONE.get(y.dtype, 1), c, c)
     c *= g
     return c
 
@@ -49,7 +57,7 @@ def sigmoid_grad(g: Any, y: Any) -> Any:
     """g y (1 - y), in one buffer."""
     if type(y) is not np.ndarray or not _alike(g, y):
         return g * (y * (1 - y))
-    c = 1 - y
+    c = _ONE.get(y.dtype, 1) - y
     c *= y
     c *= g
     return c

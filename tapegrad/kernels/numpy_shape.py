@@ -41,6 +41,15 @@ def ones_beside(x: Any, dtype: Any) -> Any:
     return out
 
 
+def eye(n_rows: int, n_cols: int | None = None, *, k: int = 0, dtype: Any = None) -> Any:
+    """NumPy's function, which takes three times as long for the usual matrix of ones on the main diagonal."""
+    if k or n_cols is not None:
+        return np.eye(n_rows, n_cols, k, dtype)
+    out = np.zeros((n_rows, n_rows), dtype)
+    out.reshape(-1)[:: n_rows + 1] = 1
+    return out
+
+
 def flip(x: Any, *, axis: Any = None) -> Any:
     return np.flip(x, axis)
 

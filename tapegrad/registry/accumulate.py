@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.core.node import receive
-from tapegrad.kernels.numpy_scatter import Rows
+from tapegrad.kernels.numpy_scatter import Rows, Scatter
 
 if TYPE_CHECKING:
     from tapegrad.core.node import Node
@@ -42,6 +42,9 @@ def add_product(total: np.ndarray[Any, Any], g: Any, partial: Any) -> None:
 
 def settle(node: Node, c: Any) -> None:
     """Receive a cotangent that may be a scatter, which is added in place into a buffer of the engine's own."""
+    if type(c) is Scatter and node.grad is not None and node.own:  # as for each column but the first
+        c.add_to(node.grad)
+        return
     add = getattr(c, "add_to", None)
     if add is None:
         if node.grad is not None and getattr(c, "immutable", False):

@@ -261,6 +261,9 @@ def has_level(raw: Any, level: Level, *, equal: bool = True) -> bool:
 def stacked(x: Any, level: Level) -> Any:
     """A tensor's items, stacked along a new first axis; those of one that is the same for all are that often."""
     x = linked(*x.read())
+    raw = x.array
+    if x.node is None and type(raw) is Batched and raw.level == level and raw.value.shape[0] == level.size:
+        return linked(raw.value, None)
     return F.unbatch(x if has_level(x.array, level) else F.spread(x, level), level)
 
 
