@@ -16,6 +16,7 @@ from tapegrad.tf import (  # noqa: E402
     blocks,
     checks,
     clipping,
+    concrete,
     control,
     elementwise,
     errors,
@@ -44,6 +45,7 @@ from tapegrad.tf import (  # noqa: E402
     various,
 )
 from tapegrad.tf import dtypes as _dtypes  # noqa: E402
+from tapegrad.tf.conversions import TensorLike  # noqa: E402
 from tapegrad.tf.convert import cast, constant, convert_to_tensor, identity, is_tensor, saturate_cast  # noqa: E402
 from tapegrad.tf.dtypes import DType, as_dtype  # noqa: E402
 from tapegrad.tf.export import EXPORTS as _EXPORTS  # noqa: E402
@@ -69,6 +71,8 @@ _EXPORTS.update(
         **{f"nest.{name}": getattr(nest, name) for name in nest.__all__},
         **{f"version.{k}": v for k, v in {"VERSION": __version__, "GIT_VERSION": "tapegrad", "COMPILER_VERSION": "none"}.items()},
         **{"random.Algorithm": random_generator.Algorithm, "compat.v1.Dimension": Dimension, "compat.v1.name_scope": name_scope},
+        **{f"types.experimental.{name}": function.Function for name in ("GenericFunction", "PolymorphicFunction")},
+        **{"types.experimental.ConcreteFunction": concrete.ConcreteFunction, "types.experimental.TensorLike": TensorLike},
     }
 )
 for _name, _x in list(globals().items()):

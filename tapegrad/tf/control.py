@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -287,9 +288,27 @@ def _folded(fn: Any, rows: list[Any], state: Any) -> Any:
 # -- Python inside ------------------------------------------------------------------------------------------
 @export("py_function")
 def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str | None = None) -> Any:
-    """What a Python function of tensors gives, as tensors of these dtypes; its derivative is that of the ops in it."""
+    """What a Python function of tensors gives, as tensors of these dtypes; its derivative is that of the ops in it.
+
+    With `Tout` alone, what makes such a function of a Python function: `@tf.py_function(Tout=tf.float32)`.
+    """
+    if func is None:
+        return _decorator(py_function, Tout=Tout)
     found = func(*[convert(x) for x in inp])
     return _typed(found, Tout)
+
+
+def _decorator(through: Any, **words: Any) -> Any:
+    """What makes a function of tensors of a Python function."""
+
+    def decorate(func: Any) -> Any:
+        @functools.wraps(func)
+        def wrapped(*args: Any) -> Any:
+            return through(func, args, **words)
+
+        return wrapped
+
+    return decorate
 
 
 def _typed(found: Any, Tout: Any) -> Any:
@@ -310,7 +329,12 @@ def _of_dtype(x: Any, dtype: Any) -> Tensor:
 
 @export("numpy_function")
 def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful: bool = True, name: str | None = None) -> Any:
-    """What a Python function of NumPy's arrays gives, as tensors; it has no derivative.  `Tout` is for graphs alone."""
+    """What a Python function of NumPy's arrays gives, as tensors; it has no derivative.  `Tout` is for graphs alone.
+
+    Without a function, what makes such a one of a Python function: `@tf.numpy_function(Tout=tf.float32)`.
+    """
+    if func is None:
+        return _decorator(numpy_function, Tout=Tout)
     found = [None if x is None else convert(x) for x in nest.flatten(func(*[np.array(convert(x).numpy()) for x in inp]))]
     return found[0] if len(found) == 1 else found
 

@@ -11,6 +11,7 @@ from tapegrad.dtypes import is_inexact
 from tapegrad.ops.convert import asarray
 from tapegrad.registry.backends import placed
 from tapegrad.registry.space import NUMPY, SCALARS, SPACES, default_space
+from tapegrad.tf.conversions import converted, is_registered
 from tapegrad.tf.dtypes import as_dtype, numpy_dtype
 from tapegrad.tf.errors import UnimplementedError
 from tapegrad.tf.shapes import TensorShape, lengths
@@ -67,7 +68,8 @@ def _on_host(value: Any, dtype: np.dtype[Any] | None = None, *, prefer: bool = F
         return _on_host(value.__tf_tensor__(None if dtype is None else as_dtype(dtype)), dtype)
     if isinstance(value, list | tuple | range):
         return _sequence(value, dtype, prefer)
-    return _without_history(value, dtype), None
+    found = converted(value, None if dtype is None else as_dtype(dtype))
+    return (_without_history(value, dtype), None) if found is NotImplemented else _on_host(found, dtype)
 
 
 def _as_asked(raw: Any, value: Any, dtype: np.dtype[Any] | None) -> Any:
@@ -204,7 +206,7 @@ def _look(value: Any, found: set[Any]) -> None:
         elif v is None:
             found.add(type(None))
         else:
-            found.add("n")
+            found.add(Tensor if is_registered(v) else "n")
 
 
 def _strings(value: Any, letters: set[str], dtype: np.dtype[Any] | None) -> Any:

@@ -11,6 +11,7 @@ from tapegrad.compiled.tracing import outside_of_traces
 from tapegrad.core import tensor as core
 from tapegrad.registry.space import NUMPY, default_space
 from tapegrad.tf import nest
+from tapegrad.tf.concrete import ConcreteFunction
 from tapegrad.tf.convert import convert, identity
 from tapegrad.tf.export import export
 from tapegrad.tf.specs import TensorSpec
@@ -93,23 +94,6 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<tapegrad.tf.function of {self.python_function!r}>"
-
-
-class ConcreteFunction:
-    """A function for one signature."""
-
-    def __init__(self, function: Any, args: Any, kwargs: dict[str, Any]) -> None:
-        self._function = function
-        self.structured_input_signature = (tuple(args), kwargs)
-        self.name = getattr(function, "__name__", "function")
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._function(*args, **kwargs)
-
-    @property
-    def inputs(self) -> list[Any]:
-        """What it takes."""
-        return nest.flatten(self.structured_input_signature[0])
 
 
 def _fits(spec: Any, x: Any) -> Any:

@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tapegrad.tf as ours
-from tests.tf import derivative_programs, script_programs, tape_programs
+from tests.tf import derivative_programs, script_programs, tape_programs, tutorial_programs
 from tests.tf.test_expressions import agree, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 pytestmark = [pytest.mark.interop("tensorflow"), pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("kernels")]
-PROGRAMS = [*tape_programs.PROGRAMS, *derivative_programs.PROGRAMS, *script_programs.PROGRAMS]
+PROGRAMS = [
+    *tape_programs.PROGRAMS,
+    *derivative_programs.PROGRAMS,
+    *script_programs.PROGRAMS,
+    *tutorial_programs.PROGRAMS,
+]
 
 
 def found(tf: Any, program: Callable[[Any], Any]) -> list[Any]:

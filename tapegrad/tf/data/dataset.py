@@ -442,5 +442,6 @@ class Dataset:
 
 
 def applied(function: Any, e: Any) -> Any:
-    """A function called with an element: the parts of a plain tuple are its arguments."""
-    return function(*e) if type(e) is tuple else function(e)
+    """A function called with an element: the parts of a plain tuple are its arguments, a list that it gives is a tuple."""
+    found = function(*e) if type(e) is tuple else function(e)
+    return tuple(found) if type(found) is list else found

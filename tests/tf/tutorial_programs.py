@@ -1,0 +1,100 @@
+"""Small programs around what tutorials do: functions of Python in datasets, concrete functions, classes of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+PROGRAMS: list[Callable[[Any], Iterator[Any]]] = []
+
+
+def program(f: Callable[[Any], Iterator[Any]]) -> Callable[[Any], Iterator[Any]]:
+    PROGRAMS.append(f)
+    return f
+
+
+@program
+def python_functions_by_decorators(tf: Any) -> Iterator[Any]:
+    @tf.py_function(Tout=tf.float32)
+    def product(a, b):
+        return a * b
+
+    @tf.numpy_function(Tout=tf.float64)
+    def root(a):
+        return np.sqrt(a)
+
+    x = tf.constant(3.0)
+    with tf.GradientTape() as t:
+        t.watch(x)
+        y = product(x, x + 1.0)
+    yield y
+    yield t.gradient(y, x)
+    yield root(tf.constant([4.0, 9.0], tf.float64))
+    yield [tuple(r.shape) for r in tf.data.Dataset.from_tensor_slices([1.0, 2.0]).map(lambda v: product(v, v))]
+
+
+@program
+def a_list_that_a_mapped_function_gives_is_a_tuple(tf: Any) -> Iterator[Any]:
+    rows = tf.data.Dataset.range(3)
+    mixed = rows.map(lambda i: tf.py_function(lambda v: (v + 1, float(v) / 2), [i], [tf.int64, tf.float32]))
+    yield [(a, b) for a, b in mixed]
+    alike = rows.map(lambda i: [i, i * i])
+    yield alike.element_spec
+    yield [len(e) for e in alike]
+    yield rows.map(lambda i: ([i, i], i)).element_spec  # a list inside is a tensor
+    yield [a + b for a, b in alike.map(lambda a, b: (b, a))]
+
+
+@program
+def concrete_functions(tf: Any) -> Iterator[Any]:
+    power = tf.function(lambda base, by: base**by)
+    square = power.get_concrete_function(base=tf.TensorSpec(None, tf.float32), by=2)
+    yield square(tf.constant(7.0))
+    yield square(tf.constant(7.0), by=2)
+    yield lambda: square(tf.constant(7.0), by=3)
+    yield lambda: square(tf.constant(7.0), 3)
+    yield lambda: square(tf.constant(7))
+    yield lambda: square(*[])
+
+    class Line:
+        slope = tf.Variable(2.5)
+
+    bound = tf.function(lambda line, x: line.slope * x).get_concrete_function(Line(), tf.constant(3.0))
+    yield bound(tf.constant(4.0))
+    yield bound(x=tf.constant(5.0))
+    yield lambda: bound(*[])
+
+    class Scale(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+        def __call__(self, x):
+            return x * 2.0
+
+    yield Scale().__call__.get_concrete_function()(tf.constant([1.5, 2.5]))
+
+
+@program
+def classes_that_become_tensors(tf: Any) -> Iterator[Any]:
+    class Celsius:
+        def __init__(self, degrees):
+            self.degrees = degrees
+
+    class Nothing(Celsius):
+        pass
+
+    tf.register_tensor_conversion_function(Celsius, lambda v, dtype=None, name=None, as_ref=False: tf.constant(v.degrees, dtype))
+    tf.register_tensor_conversion_function(
+        Nothing, lambda v, dtype=None, name=None, as_ref=False: tf.constant(0.0) if v.degrees else NotImplemented, 50
+    )
+    yield tf.convert_to_tensor(Celsius(21.5))
+    yield tf.convert_to_tensor(Celsius(21.5), tf.float64)
+    yield tf.constant(1.0) + Celsius(2.5)
+    yield tf.stack([Celsius(1.5), 3.0])
+    yield tf.convert_to_tensor(Nothing(4.0))  # the lower priority goes first
+    yield tf.convert_to_tensor(Nothing(0.0))
+    yield tf.is_tensor(Celsius(1.0))
+    yield lambda: tf.register_tensor_conversion_function("Celsius", Celsius)
+    yield lambda: tf.register_tensor_conversion_function(Celsius, "function")
+    yield isinstance(1.5, tf.types.experimental.TensorLike)
+    yield isinstance({}, tf.types.experimental.TensorLike)
