@@ -49,11 +49,11 @@ def function(fn: Any = None, *, jit_compile: bool = False, shapes: Any = None) -
     * Variables that `fn` uses keep their identity and are updated.  Those on NumPy kernels are copied: the log
       (`logging.getLogger("tapegrad")`) says which, and how much.
     * Another dtype, rank or structure is traced anew; of another shape, once, after which that length is left open, and is
-      equal to those that have changed in the same way.  An open length is no number: a `range` over it has each length traced,
-      and a comparison with a number is false.  What traces too often is reported in the log, once, with what differed.
+      equal to those that have changed in the same way.  An open length is no number: a `range` over it, or a comparison with
+      a number, has each length traced.  What traces too often is reported in the log, once, with what differed.
     * `shapes`: the shape of each input, in the order in which they come, with None for a length that is left open.  One trace
       serves all that fit, and their first derivatives too (two, if gradients inside are sparse); others are refused with a
-      ShapeError.
+      ShapeError.  A comparison of an open length with a number raises OpenLengthError.
     * Side effects of Python (`print`, appending to a list, drawing from NumPy's generators) happen as `fn` is traced, and
       not in later calls.  `tapegrad.random` draws anew in each call.
     * Under a tape, a call is one differentiable op, to any order: its derivative is compiled too, and computes the

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, final
 
 import tensorflow as tf
@@ -19,7 +20,8 @@ _SLICE = calls.op("StridedSlice")
 class Size:
     """The length of an axis of a symbolic tensor, as an integer that the graph computes; arithmetic makes others.
 
-    It is equal to itself alone: of two lengths that may be equal nothing is known while the graph is built.
+    It is equal to itself; of two lengths that may be equal nothing is known while the graph is built.  A program that asks is
+    told so by OpenLengthError; tapegrad's own modules, to which `==` means "is known to be equal", get False.
     """
 
     __slots__ = ("bare",)
@@ -95,16 +97,42 @@ for _name, _op in {
             setattr(_kind, _place.format(_name), _method)
 
 
-def _unordered(self: Any, other: Any) -> Any:
-    raise OpenLengthError(
-        f"a length is compared with {other!r}, and is not known while tf.function traces the program (its dimension is None); "
+def _unknown(what: str) -> OpenLengthError:
+    return OpenLengthError(
+        f"a length is {what}, and is not known while tf.function traces the program (its dimension is None); "
         "give it in the input_signature of tf.function, or the `shapes` of tapegrad.function"
     )
+
+
+def _unordered(self: Any, other: Any) -> Any:
+    raise _unknown(f"compared with {other!r}")
+
+
+def _asked_by_program() -> bool:
+    """Whether a comparison stands in a module that is none of tapegrad's; what is generated for ops is in no module."""
+    module = sys._getframe(2).f_globals.get("__name__")
+    return module is not None and not module.startswith("tapegrad.")
+
+
+def _equal(self: Any, other: Any) -> Any:
+    if self is other:
+        return True
+    if type(other) in (int, float, Size, Ratio) and _asked_by_program():
+        raise _unknown(f"compared with {other!r}")
+    return NotImplemented
+
+
+def _true(self: Any) -> bool:
+    if _asked_by_program():
+        raise _unknown("asked whether it is 0")
+    return True
 
 
 for _kind in (Size, Ratio):
     for _method_name in ("__lt__", "__le__", "__gt__", "__ge__"):
         setattr(_kind, _method_name, _unordered)
+    _kind.__eq__ = _equal
+    _kind.__bool__ = _true
 
 
 def _size_bare(n: Any) -> Any:

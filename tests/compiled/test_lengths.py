@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.errors import ShapeError
+from tapegrad.errors import OpenLengthError, ShapeError
 from tapegrad.registry.lengths import may_agree
 
 pytestmark = pytest.mark.interop("tensorflow")
@@ -132,4 +132,39 @@ def test_threads_that_call_a_function_for_the_first_time_together_trace_it_as_on
     for t in threads:
         t.join()
     assert found == [1.0] * 20
+    assert f.trace_count == 2
+
+
+COMPARISONS: dict[str, Callable[[Any], bool]] = {
+    "equal": lambda x: x.shape[0] == 4,
+    "not equal": lambda x: x.shape[0] != 4,
+    "reflected": lambda x: x.shape[0] == 4.0,
+    "shapes": lambda x: x.shape == (4,),
+    "contained": lambda x: 4 in x.shape,
+    "size": lambda x: x.size == 4,
+    "arithmetic": lambda x: 2 * x.shape[0] - 1 == 7,
+    "ratio": lambda x: x.shape[0] / 2 == 2,
+    "truth": lambda x: bool(x.shape[0] - 4),
+    "two lengths": lambda x: x.shape[0] == tg.concat([x, x]).shape[0],
+    "less": lambda x: x.shape[0] < 4,
+}
+
+
+@pytest.mark.parametrize("asks", COMPARISONS.values(), ids=COMPARISONS)
+def test_a_comparison_of_an_open_length_is_right_or_refused(asks: Callable[[Any], bool]) -> None:
+    def program(x: Any) -> Any:
+        return x * 2.0 if asks(x) else x + 1.0
+
+    f = tg.function(program)
+    for n in (3, 4, 5, 4, 6):
+        np.testing.assert_array_equal(f(data(n)).numpy(), program(data(n)).numpy())
+    assert f.trace_count == 4
+    with pytest.raises(OpenLengthError, match="and is not known while"):
+        tg.function(program, shapes=[(None,)])(data(4))
+
+
+def test_lengths_that_are_the_same_by_construction_are_equal() -> None:
+    f = tg.function(lambda x, y: x + y if x.shape == y.shape and x.shape[0] == x.shape[0] else x)
+    for n in (3, 4, 5):
+        np.testing.assert_array_equal(f(data(n), data(n)).numpy(), 2 * data(n).numpy())
     assert f.trace_count == 2
