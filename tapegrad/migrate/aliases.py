@@ -34,7 +34,22 @@ class _Loader(importlib.abc.Loader):
         return self._module
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self._spec  # the import system has put the alias's there
+        spec = module.__spec__  # the import system has put the alias's there
+        module.__spec__ = self._spec
+        if spec is not None:
+            _register_hidden(spec.name, module)
+
+
+def _register_hidden(alias: str, package: ModuleType) -> None:
+    """Let modules of a package whose name there is something else's (`gradcheck` is a function) be found, not imported.
+
+    An import would put the module in the place of what has the name.
+    """
+    prefix = f"{package.__name__}."
+    for name, module in list(sys.modules.items()):
+        last = name.removeprefix(prefix)
+        if name.startswith(prefix) and "." not in last and vars(package).get(last, module) is not module:
+            sys.modules[f"{alias}.{last}"] = module
 
 
 class _Finder(importlib.abc.MetaPathFinder):

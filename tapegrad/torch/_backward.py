@@ -21,7 +21,7 @@ from tapegrad.registry.space import F, space_of_type
 from tapegrad.torch import _watching
 from tapegrad.torch._devices import device_of, moved, several
 from tapegrad.torch._errors import SPENT, translated
-from tapegrad.torch._graph import GradientEdge
+from tapegrad.torch._graph import EdgeShape, GradientEdge
 from tapegrad.torch._inplace import add_into
 from tapegrad.torch._recorder import IMPLICIT, OWNERS, is_leaf_node, own, switch
 from tapegrad.torch._sparse import Sparse, from_rows, joined
@@ -113,40 +113,57 @@ def _roots(tensors: Any, gradients: Any, batch: Any, recorded: bool) -> list[tup
 
 
 def _ones(y: Any, recorded: bool) -> Any:
-    raw = y.array
+    raw = _shape_of(y)
     if int(np.prod(raw.shape)) != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if raw.dtype.kind == "c":
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {y.dtype}")
-    ones = type(raw)(1) if isinstance(raw, np.generic) else space_of_type(type(raw)).ones_like(raw)
+    if type(raw) is EdgeShape:
+        ones = space_of_type(raw.kind).ones(raw.shape, dtype=raw.dtype)
+    else:
+        ones = type(raw)(1) if isinstance(raw, np.generic) else space_of_type(type(raw)).ones_like(raw)
     return linked(ones, None) if recorded else ones
+
+
+def _shape_of(y: Any) -> Any:
+    """What has the shape and the dtype of an output: its values, or what was kept of them with an edge."""
+    if not isinstance(y, GradientEdge):
+        return y.array
+    if y.ownership_token is None:
+        raise RuntimeError(
+            "grad can be implicitly created only for outputs whose shape is known: give grad_outputs for a GradientEdge that was not "
+            "made by torch.autograd.graph.get_gradient_edge"
+        )
+    return y.ownership_token
 
 
 def _given(y: Any, g: Any, i: int, batch: Any, recorded: bool) -> Any:
     raw, node = g.read()
-    if isinstance(y, GradientEdge):  # whose shape nobody knows
+    if isinstance(y, GradientEdge) and y.ownership_token is None:  # made by hand: nobody knows its shape
         return linked(raw, node) if recorded else raw
-    raw = beside(raw, y.array)
+    like = _shape_of(y)
+    if type(like) is not EdgeShape:
+        raw = beside(raw, like)
     shape = raw.shape if batch is None else raw.shape[1:]
-    if shape != y.array.shape:
+    if shape != like.shape:
         from tapegrad.torch._size import Size
 
         if batch is not None:
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of "
                 "the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: "
-                f"grad_output[{i}] has a shape of {Size(shape)} and output[{i}] has a shape of {Size(y.array.shape)}. If you only want "
+                f"grad_output[{i}] has a shape of {Size(shape)} and output[{i}] has a shape of {Size(like.shape)}. If you only want "
                 "some tensors in `grad_output` to be considered batched, consider using vmap."
             )
         raise RuntimeError(
-            f"Mismatch in shape: grad_output[{i}] has a shape of {Size(shape)} and output[{i}] has a shape of {Size(y.array.shape)}."
+            f"Mismatch in shape: grad_output[{i}] has a shape of {Size(shape)} and output[{i}] has a shape of {Size(like.shape)}."
         )
-    if raw.dtype != y.array.dtype:
-        if raw.dtype.kind == "c" and y.array.dtype.kind != "c":
+    if raw.dtype != like.dtype:
+        if raw.dtype.kind == "c" and like.dtype.kind != "c":
             raise RuntimeError(
                 "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype"
             )
-        raw = raw.astype(y.array.dtype)
+        raw = raw.astype(like.dtype)
     if batch is not None:
         raw = Batched(raw, batch)
     return linked(raw, node) if recorded else raw
@@ -235,6 +252,8 @@ def _run_backward(
         return
     done: set[int] = set()
     for given, node in zip(inputs, sources, strict=True):
+        if isinstance(given, GradientEdge) and not is_leaf_node(node):
+            continue  # the gradient of a step, which no tensor keeps
         x = given.node.variable if isinstance(given, GradientEdge) else given
         if node in found and id(x) not in done:
             done.add(id(x))
@@ -375,13 +394,19 @@ def _results(
                     f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if this "
                     "is the desired behavior."
                 )
-            results.append(STYLE.zeros_like(x) if materialize_grads else None)
+            results.append(_zeros_for(x, create_graph) if materialize_grads else None)
             continue
         if node not in once:
             once[node] = _result(x, found[node][0], create_graph)
         g = once[node]
         results.append(g if batch is None else STYLE.adopt(F.unbatch(linked(g.array, g.node), batch)))
     return tuple(results)
+
+
+def _zeros_for(x: Any, create_graph: bool) -> Any:
+    if isinstance(x, GradientEdge):
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+    return STYLE.zeros_like(x).requires_grad_(create_graph)
 
 
 def _of_one(ys: Any, xs: Any, gs: Any, keep: bool, create_graph: bool, allow_unused: bool, materialize: bool) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.errors import BoundsError, DeviceError, NotDifferentiable, SpentError, TapegradError
+from tapegrad.errors import BatchedValueError, BoundsError, DeviceError, NotDifferentiable, SpentError, TapegradError
 from tapegrad.registry import call
 
 if TYPE_CHECKING:
@@ -78,8 +78,14 @@ _PLACES = re.compile(r"\(([\d, ]*)\)\s+and requested shape \(([\d, ]*)\)")
 _SHAPES = re.compile(r"could not be broadcast together with shapes \(([\d, ]*)\) \(([\d, ]*)\)")
 
 
+class BatchedRuntimeError(BatchedValueError, RuntimeError):
+    """A value that differs between the items of a batch was asked for as one: a RuntimeError there."""
+
+
 def translated(error: Exception) -> Exception:
     """An error of tapegrad's as the builtin that PyTorch would raise, with the same text."""
+    if isinstance(error, BatchedValueError):
+        return error if isinstance(error, BatchedRuntimeError) else BatchedRuntimeError(f"vmap: {error}")
     if isinstance(error, SpentError):
         return RuntimeError(SPENT)
     if isinstance(error, NotDifferentiable):

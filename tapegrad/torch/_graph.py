@@ -26,6 +26,14 @@ class GradientEdge(NamedTuple):
     ownership_token: Any = None
 
 
+class EdgeShape(NamedTuple):
+    """What the gradient at an edge looks like."""
+
+    kind: type
+    shape: tuple[int, ...]
+    dtype: Any
+
+
 _SEEN: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
 

@@ -55,7 +55,7 @@ def check(x: Any, *, as_view: bool = False, part: Any = None, constant: bool = F
         return
     node = own(x.node)
     info = view_of(x)
-    if info is not None and not info.cut:
+    if info is not None and not (info.cut and info.custom is None and info.several is None):
         _check_view(x, info, node)
     elif node is not None and is_leaf_node(node):
         raise RuntimeError(
@@ -64,16 +64,21 @@ def check(x: Any, *, as_view: bool = False, part: Any = None, constant: bool = F
 
 
 def _check_view(x: Any, info: View, node: Any) -> None:
-    base = own(info.base.node)
+    base = None if info.cut else own(info.base.node)
     if base is None and node is None:
         return
-    if base is not None and is_leaf_node(base):
-        raise RuntimeError(_VIEW_OF_LEAF)
     if info.several is not None:
         raise RuntimeError(
-            f"Output 0 of {info.several} is a view and is being modified inplace. This view is the output of a function that "
-            "returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace "
+            f"Output {info.several[1]} of {info.several[0]} is a view and is being modified inplace. This view is the output of a function "
+            "that returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace "
             "the inplace operation by an out-of-place one."
+        )
+    if info.custom is not None:
+        raise RuntimeError(
+            f"Output 0 of {info.custom} is a view and is being modified inplace. This view was created inside a custom Function (or "
+            "because an input was returned as-is) and the autograd logic to handle view+inplace would override the custom backward "
+            "associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by "
+            "cloning the output of the custom Function."
         )
     if info.untracked:
         raise RuntimeError(
@@ -82,6 +87,8 @@ def _check_view(x: Any, info: View, node: Any) -> None:
             "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the "
             "inplace to be tracked)."
         )
+    if base is not None and is_leaf_node(base):
+        raise RuntimeError(_VIEW_OF_LEAF)
 
 
 def in_place(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
@@ -154,7 +161,7 @@ def _is_made_here(x: Any) -> bool:
         return True
     base = info.base.node
     return not (
-        info.cut or info.untracked or info.several or base is None or base.owners is not OWNERS or is_leaf_node(base)
+        info.cut or info.untracked or info.several or info.custom or base is None or base.owners is not OWNERS or is_leaf_node(base)
     )
 
 

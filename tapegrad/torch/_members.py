@@ -165,8 +165,15 @@ def _base(self: Any) -> Any:
     return None if info is None or info.cut else info.base
 
 
-def _adjoint(self: Any) -> Any:
-    y = _shapes.transpose(self, -2, -1)
+def _matrix_transpose(self: Any, name: str = "tensor.mT") -> Any:
+    n = len(self.array.shape)
+    if n == 1:
+        raise RuntimeError(f"{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    return _shapes.transpose(self, -2, -1) if n else self
+
+
+def _adjoint(self: Any, name: str = "tensor.adjoint()") -> Any:
+    y = _matrix_transpose(self, name)
     return STYLE.conj(y) if y.array.dtype.kind == "c" else y
 
 
@@ -274,9 +281,10 @@ def install() -> None:
         "clone": clone,
         "device": property(lambda self: device_of(self.array)),
         "T": property(_all_axes),
-        "mT": property(lambda self: _shapes.transpose(self, -2, -1)),
+        "mT": property(_matrix_transpose),
         "H": property(_conjugate_transpose),
-        "mH": property(_adjoint),
+        "mH": property(lambda self: _adjoint(self, "tensor.mH")),
+        "adjoint": lambda self: _adjoint(self),
         "real": property(_real),
         "imag": property(_imag),
         "ndim": property(lambda self: len(self.array.shape)),

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.torch._recorder import is_enabled, switch
+from tapegrad.torch._recorder import enter_mode, is_enabled, leave_mode, switch
 
 
 class _Mode:
@@ -85,20 +85,20 @@ class no_grad(_Mode):
         return _or_decorate(cls, function)
 
     def __init__(self) -> None:
-        self._was: list[bool] = []
+        self._was: list[Any] = []
 
     def __enter__(self) -> None:
-        self._was.append(switch(False))
+        self._was.append(enter_mode(False))
 
     def __exit__(self, *_: object) -> None:
-        switch(self._was.pop())
+        leave_mode(self._was.pop())
 
 
 class enable_grad(no_grad):
     """A context in which everything is recorded, inside `no_grad` too."""
 
     def __enter__(self) -> None:
-        self._was.append(switch(True))
+        self._was.append(enter_mode(True))
 
 
 class set_grad_enabled(_Mode):
@@ -106,19 +106,19 @@ class set_grad_enabled(_Mode):
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
-        self._was = [switch(self.mode)]
+        self._was = enter_mode(self.mode)
 
     def again(self) -> Any:
         return set_grad_enabled(self.mode)
 
     def __enter__(self) -> None:
-        switch(self.mode)
+        enter_mode(self.mode)
 
     def __exit__(self, *_: object) -> None:
-        switch(self._was[0])
+        leave_mode(self._was)
 
     def __call__(self, function: Any) -> Any:
-        switch(self._was[0])  # as a decorator it is not a call
+        leave_mode(self._was)  # as a decorator it is not a call
         return super().__call__(function)
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.core.tensor import Tensor as Core
+from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 from tapegrad.torch._shapes import dimension
 from tapegrad.torch._views import putter, take
 
@@ -49,7 +51,10 @@ def narrow(x: Any, dim: int, start: Any, length: int) -> Any:
 
 def _pieces(x: Any, d: int, parts: list[Any], name: str) -> tuple[Any, ...]:
     several = None if name == "Slice0" else name[:-1]  # what PyTorch takes one by one may be written to
-    return tuple(take(x, _slicer(d, p), _put_slice(d, p), several=several, name=name) for p in parts)
+    return tuple(
+        take(x, _slicer(d, p), _put_slice(d, p), several=None if several is None else (several, i), name=name)
+        for i, p in enumerate(parts)
+    )
 
 
 def unbind(x: Any, dim: int = 0) -> tuple[Any, ...]:
@@ -92,15 +97,36 @@ def chunk(x: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
 
 def tensor_split(x: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
     """Pieces of an axis, of almost equal length or cut where it is said."""
+    if not x.array.shape:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     d = dimension(dim, len(x.array.shape))
     size = x.array.shape[d]
-    if isinstance(indices_or_sections, int):
-        n = indices_or_sections
-        lengths = [size // n + (i < size % n) for i in range(n)]
+    where = _where_to_cut(indices_or_sections)
+    if isinstance(where, int):
+        if where <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {where}")
+        lengths = [size // where + (i < size % where) for i in range(where)]
         cuts = np.cumsum([0, *lengths]).tolist()
     else:
-        cuts = [0, *(min(int(i), size) for i in indices_or_sections), size]
+        cuts = [0, *(slice(int(i), None).indices(size)[0] for i in where), size]
     return _pieces(x, d, [slice(a, max(a, b)) for a, b in itertools.pairwise(cuts)], "Slice0")
+
+
+def _where_to_cut(given: Any) -> Any:
+    """The number of pieces, or the places between them."""
+    if not isinstance(given, Core):
+        return given
+    raw = given.read()[0]
+    if str(raw.dtype) != "int64":
+        raise RuntimeError(
+            f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {SCALAR_TYPES[dtype_of(raw.dtype)]}"
+        )
+    if len(raw.shape) > 1:
+        raise RuntimeError(
+            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor "
+            f"with {len(raw.shape)} dims"
+        )
+    return np.asarray(raw).tolist()
 
 
 VIEWS: dict[str, Any] = {f.__name__: f for f in (select, narrow, unbind, split, chunk, tensor_split)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from tapegrad.core import recorder as rec
@@ -32,6 +33,54 @@ def switch(on: bool) -> bool:
     if was != on:
         state.active = active.plus(IMPLICIT) if on else active.minus(IMPLICIT)
     return was
+
+
+class _Transforms(threading.local):
+    """Those who record for `torch.func` around what runs now, and whom `no_grad` switches off along with the implicit one."""
+
+    inside: frozenset[Recorder] = frozenset()
+
+
+TRANSFORMS = _Transforms()
+
+
+def enter_mode(on: bool) -> tuple[bool, frozenset[Recorder]]:
+    """Switch recording by the user's will: of the graph of tensors, and of the transforms around; give back how it was."""
+    inside = TRANSFORMS.inside
+    if not inside:
+        return switch(on), inside
+    recorders = state.active.recorders
+    was = IMPLICIT in recorders, recorders & inside
+    wanted = recorders - inside - ALONE
+    state.active = group(wanted | inside | ALONE if on else wanted)
+    return was
+
+
+def leave_mode(was: tuple[bool, frozenset[Recorder]]) -> None:
+    """Let it be as it was."""
+    implicit, others = was
+    switch(implicit)
+    inside = TRANSFORMS.inside
+    if inside:
+        state.active = group((state.active.recorders - inside) | others)
+
+
+class recording_transform:
+    """Around a function that a transform calls: whoever has begun to record since `before` is switched off by `no_grad` inside.
+
+    Those outside that are switched off already stay so, whatever mode is entered inside.
+    """
+
+    def __init__(self, before: frozenset[Recorder]) -> None:
+        self._before = before
+
+    def __enter__(self) -> None:
+        self._was = TRANSFORMS.inside
+        active = state.active.recorders
+        TRANSFORMS.inside = (self._was & active) | {r for r in active - self._before if r.on_push is None}
+
+    def __exit__(self, *_: object) -> None:
+        TRANSFORMS.inside = self._was
 
 
 def own(node: Node | None) -> Node | None:

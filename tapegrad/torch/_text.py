@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import Any
 
 import numpy as np
 
+from tapegrad.core.recorder import state
+from tapegrad.kernels.batched import Batched
 from tapegrad.torch._devices import default_device, device_of
 from tapegrad.torch._dtypes import DEFAULT, dtype_of
 from tapegrad.torch._recorder import is_leaf_node, own
+from tapegrad.torch._tensor import wrap
 
 #: As set by `set_printoptions`.
 OPTIONS: dict[str, Any] = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
@@ -119,6 +123,8 @@ def _edges(values: Any) -> Any:
 def text(x: Any) -> str:
     """A tensor as PyTorch shows it."""
     raw, node = x.read()
+    if type(raw) is Batched:
+        return _of_batch(raw)
     values = np.asarray(getattr(raw, "bare", raw))
     shown = values.astype(np.float32) if values.dtype.kind == "V" else values
     where = device_of(raw)
@@ -148,6 +154,13 @@ def text(x: Any) -> str:
     whole += ")"
     auto = getattr(x, "_auto", None)
     return f"Parameter containing:\n{whole}" if auto is not None and auto.flags.get("parameter") else whole
+
+
+def _of_batch(raw: Any) -> str:
+    """The values of all items, inside `vmap`, along the first axis."""
+    inner = textwrap.indent(text(wrap(raw.value)), "    ")
+    number = 1 + sum(level < raw.level for level in state.levels)
+    return f"BatchedTensor(lvl={number}, bdim=0, value=\n{inner}\n)"
 
 
 def _name(x: Any) -> str:

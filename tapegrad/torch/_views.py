@@ -34,17 +34,18 @@ class View:
     """How a view comes from its base.
 
     `cut`: it shares memory alone, not history.  `untracked`: it was taken where nothing was recorded.  `several`: the name
-    of an op that gave it along with others.
+    of an op that gave it along with others, and its number among them.  `custom`: that of the `Function` whose one output it is.
     """
 
-    __slots__ = ("base", "cut", "several", "steps", "untracked")
+    __slots__ = ("base", "custom", "cut", "several", "steps", "untracked")
 
-    def __init__(self, base: Any, steps: tuple[Step, ...], cut: bool, several: str | None) -> None:
+    def __init__(self, base: Any, steps: tuple[Step, ...], cut: bool, several: tuple[str, int] | None) -> None:
         self.base = base
         self.steps = steps
         self.cut = cut
         self.untracked = state.active is not OWNERS and not is_enabled()
         self.several = several
+        self.custom: str | None = None
 
 
 def store_of(x: Any) -> Storage:
@@ -71,7 +72,7 @@ def take(
     run: Callable[[Any], Any],
     back: Callable[[Any, Any], Any] | None = None,
     *,
-    several: str | None = None,
+    several: tuple[str, int] | None = None,
     name: str | None = None,
 ) -> Any:
     """The view `run(x)`; a plain result where the values had to be copied.  `name` is what PyTorch calls its node."""
@@ -95,7 +96,7 @@ def take(
     return _join(x, y, (run, back), several)
 
 
-def _join(x: Any, y: Any, step: Step, several: str | None) -> Any:
+def _join(x: Any, y: Any, step: Step, several: tuple[str, int] | None) -> Any:
     store = getattr(x, "_store", None)
     if store is None:
         store = x._store = Storage()
@@ -105,6 +106,7 @@ def _join(x: Any, y: Any, step: Step, several: str | None) -> Any:
         y._view = View(x, (step,), False, several)
     else:
         y._view = View(above.base, (*above.steps, step), False, several or above.several)
+        y._view.custom = above.custom
     y._store = store
     if type(x) is not Tensor:
         y.__class__ = type(x)

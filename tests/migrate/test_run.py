@@ -145,6 +145,19 @@ def test_imports_give_the_facade_and_the_script_is_the_main_program(tmp_path):
     ]
 
 
+def test_an_import_of_a_module_leaves_the_function_of_its_name_where_it_is(tmp_path):
+    done = run(
+        tmp_path,
+        """
+        import torch
+        import torch.autograd.gradcheck
+        from torch.autograd.gradcheck import GradcheckError
+        print(torch.autograd.gradcheck(torch.sin, torch.ones(2, dtype=torch.float64, requires_grad=True)))
+        """,
+    )
+    assert done.stdout == "True\n", done.stderr
+
+
 def test_a_traceback_shows_the_script_alone(tmp_path):
     done = run(tmp_path, "import torch\ndef f():\n    raise ValueError('mine')\nf()\n")
     assert done.returncode == 1

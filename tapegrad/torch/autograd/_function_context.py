@@ -49,9 +49,15 @@ class BackwardCFunction(FunctionCtx, _graph.Node):
     _forward_cls: Any
     _of: Any = None
     _kept: tuple[Any, ...] | None = ()
+    _in_jvp = False
+    saved_for_forward: tuple[Any, ...] = ()
+    _materialize_non_diff_grads = True
+    _are_tensors: tuple[bool, ...] = ()  # of the outputs
+    _fixed: frozenset[int] = frozenset()  # the outputs, of those that are tensors, that have no derivative
 
     def __init__(self) -> None:
         self.needs_input_grad: tuple[bool, ...] = ()
+        self._written: dict[int, int] = {}  # the outputs that are arguments which were written to
 
     @property
     def _node(self) -> Any:  # type: ignore[override]
@@ -68,6 +74,8 @@ class BackwardCFunction(FunctionCtx, _graph.Node):
         """What `save_for_backward` has kept."""
         if self._kept is None:
             raise RuntimeError(SPENT)
+        if self._in_jvp:
+            return tuple(self.saved_for_forward)
         if not self._kept and getattr(self, "to_save", None):
             return tuple(self.to_save)
         return tuple(None if k is None else k.get(self) for k in self._kept)

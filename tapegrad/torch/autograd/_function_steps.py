@@ -24,15 +24,20 @@ def backward_of(cls: Any) -> Any:
 
 
 def _arrived(node: CoreNode, g: Any, recorded: bool) -> list[Any]:
+    """The gradients of all outputs, as tensors; None for outputs that are no tensors."""
     gs = g if type(g) is list else [g]
+    ctx = node.s
     found = []
-    for arrived, spec in zip(gs, node.t, strict=True):
+    for i, (arrived, spec) in enumerate(zip(gs, node.t, strict=True)):
         c = arrived
-        if c is None and node.s.materialize_grads:
+        if c is None and ctx.materialize_grads and (ctx._materialize_non_diff_grads or i not in ctx._fixed):
             space: Any = F if recorded else space_of_type(type(next(v for v in gs if v is not None)))
             c = space.zeros(spec.shape, dtype=spec.dtype)
         found.append(c if c is None else STYLE.adopt(c) if type(c) is Core else wrap(c))
-    return found
+    if all(ctx._are_tensors):
+        return found
+    rest = iter(found)
+    return [next(rest) if is_tensor else None for is_tensor in ctx._are_tensors]
 
 
 def _gradients(node: CoreNode, gs: list[Any]) -> list[Any]:
@@ -118,15 +123,41 @@ def _push_recorded(node: CoreNode, tangents: tuple[Any, ...]) -> Any:
 
 def _tangents(node: CoreNode, tangents: tuple[Any, ...]) -> list[Any]:
     ctx = node.s
-    given = [None if t is None else STYLE.adopt(t) if type(t) is Core else wrap(t) for t in tangents]
-    kept = getattr(ctx, "saved_for_forward", None)
-    if kept is not None and not ctx._kept:
-        ctx.to_save = kept
-    found = ctx._forward_cls.jvp(ctx, *given)
+    given = [_tangent(ctx, t, spec) for t, spec in zip(tangents, ctx._specs, strict=True)]
+    before = [None if t is None else t._version for t in given]
+    ctx._in_jvp = True
+    try:
+        found = ctx._forward_cls.jvp(ctx, *given)
+    finally:
+        ctx._in_jvp = False
     found = found if isinstance(found, tuple) else (found,)
-    if len(found) != len(node.t):
-        raise RuntimeError(f"expected {len(node.t)} tangents from the jvp of {ctx._forward_cls.__name__}, got {len(found)}")
+    if len(found) != len(ctx._are_tensors):
+        raise RuntimeError(
+            f"expected {len(ctx._are_tensors)} tangents from the jvp of {ctx._forward_cls.__name__}, one for each output, got {len(found)}"
+        )
+    found = tuple(t for t, is_tensor in zip(found, ctx._are_tensors, strict=True) if is_tensor)
+    for i in ctx._fixed:
+        if found[i] is not None:
+            raise RuntimeError(
+                f"the jvp of {ctx._forward_cls.__name__} gives a tangent for output {i}, which has none: it is marked as "
+                "non-differentiable or is not of a floating or complex dtype. You should return None at that position instead."
+            )
+    for out, arg in ctx._written.items():
+        if found[out] is not given[arg] or found[out]._version == before[arg]:
+            raise RuntimeError(
+                f"An inplace custom Function is not modifying the forward mode gradients inplace: {ctx._forward_cls.__name__} writes into "
+                f"argument {arg}, so its jvp function must modify the corresponding gradient inplace, and return it."
+            )
     return [wrap(np.zeros(s.shape, s.dtype)) if t is None else t for t, s in zip(found, node.t, strict=True)]
+
+
+def _tangent(ctx: Any, t: Any, spec: Any) -> Any:
+    """What `jvp` is given for an argument: zeros where it has no tangent, None for what can have none."""
+    if t is not None:
+        return STYLE.adopt(linked(t.array, t.node)) if type(t) is Core else wrap(t)
+    if spec is None or spec.dtype.kind not in "fcV" or not ctx.materialize_grads:
+        return None
+    return wrap(np.zeros(spec.shape, spec.dtype))
 
 
 class FunctionOp(Recorded):

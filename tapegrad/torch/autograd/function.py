@@ -10,7 +10,7 @@ from typing import Any
 
 from tapegrad.core.node import Node as CoreNode
 from tapegrad.core.node import Recorded, make_node
-from tapegrad.core.recorder import EMPTY, state
+from tapegrad.core.recorder import EMPTY, shared, state
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.core.tensor import linked
 from tapegrad.registry.batching import lift
@@ -20,7 +20,7 @@ from tapegrad.torch._inplace import rewrite
 from tapegrad.torch._recorder import is_enabled, is_leaf_node, own, switch
 from tapegrad.torch._storage import wrote
 from tapegrad.torch._tensor import STYLE, Tensor, wrap
-from tapegrad.torch._views import alias, store_of
+from tapegrad.torch._views import alias, store_of, view_of
 from tapegrad.torch.autograd._function_context import BackwardCFunction, FunctionCtx, Saved
 from tapegrad.torch.autograd._function_steps import FunctionOp
 
@@ -104,9 +104,21 @@ def _bound(cls: Any, args: tuple[Any, ...], words: dict[str, Any], with_ctx: boo
     return found[1:] if with_ctx else found
 
 
+def _with_defaults(cls: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """All arguments that `setup_context` is to see: those that were not given have their defaults."""
+    code = getattr(cls.forward, "__code__", None)
+    if code is None or code.co_argcount <= len(args):
+        return args
+    bound = inspect.signature(cls.forward).bind(*args)
+    bound.apply_defaults()
+    return bound.args
+
+
 def _apply(cls: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
     separate = cls.setup_context is not Function.setup_context
     args = _bound(cls, args, words, not separate)
+    if separate:
+        args = _with_defaults(cls, args)
     batched = _batched(args)
     if batched:
         from tapegrad.torch.autograd._function_batches import run_vmap
@@ -121,6 +133,7 @@ def _apply(cls: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
             )
     ctx = cls._backward_cls()
     ctx.needs_input_grad = tuple(isinstance(a, Core) and own(a.node) is not None for a in args)
+    nodes = [a.read()[1] if isinstance(a, Core) else None for a in args]  # before forward writes into them
     before, state.active = state.active, EMPTY
     try:
         if separate:
@@ -131,7 +144,7 @@ def _apply(cls: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
     finally:
         state.active = before
     several = isinstance(outputs, tuple | list)
-    made = _record(cls, ctx, args, tuple(outputs) if several else (outputs,))
+    made = _record(cls, ctx, args, nodes, tuple(outputs) if several else (outputs,), several)
     if not several:
         return made[0]
     return made if isinstance(outputs, tuple) else list(made)
@@ -143,7 +156,9 @@ def _batched(args: tuple[Any, ...]) -> bool:
     return any(isinstance(a, Core) and type(a.array) is Batched and a.array.level.name for a in args)
 
 
-def _record(cls: Any, ctx: Any, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> tuple[Any, ...]:
+def _record(
+    cls: Any, ctx: Any, args: tuple[Any, ...], nodes: list[Any], outputs: tuple[Any, ...], several: bool
+) -> tuple[Any, ...]:
     dirty = {id(t) for t in getattr(ctx, "dirty_tensors", ())}
     fixed = {id(t) for t in getattr(ctx, "non_differentiable", ())}
     given = {id(a): a for a in args if isinstance(a, Core)}
@@ -152,11 +167,22 @@ def _record(cls: Any, ctx: Any, args: tuple[Any, ...], outputs: tuple[Any, ...])
             "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
             "inplace must all be outputs of the Function."
         )
+    if dirty - given.keys():
+        warnings.warn(
+            "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed to "
+            "ctx.mark_dirty().",
+            UserWarning,
+            stacklevel=4,
+        )
     ys = [y for y in outputs if isinstance(y, Core)]
     kept = getattr(ctx, "to_save", ())
     _refuse_leaves(dirty, given)
     raws = tuple(y.read()[0] for y in ys)
-    node = _node(cls, ctx, args, raws)
+    _refuse_views(ys, dirty)
+    ctx._are_tensors = tuple(isinstance(y, Core) for y in outputs)
+    ctx._fixed = frozenset(i for i, y in enumerate(ys) if _is_constant(y, fixed))
+    ctx._written = {i: next(k for k, a in enumerate(args) if a is y) for i, y in enumerate(ys) if id(y) in dirty & given.keys()}
+    node = _node(cls, ctx, args, nodes, raws)
     if node is None:
         for y in ys:
             if id(y) in dirty and not _counted(y):
@@ -166,6 +192,9 @@ def _record(cls: Any, ctx: Any, args: tuple[Any, ...], outputs: tuple[Any, ...])
     made: list[Any] = picked(raws, node) if len(ys) > 1 else [linked(r, node) for r in raws]  # type: ignore[assignment]
     found = iter([(y, m) for y, m in zip(ys, made, strict=True)])
     results = tuple(_result(*next(found), given, dirty, fixed) if isinstance(y, Core) else y for y in outputs)
+    for i, (y, given_back) in enumerate(zip(results, outputs, strict=True)):
+        if isinstance(y, Core) and id(given_back) not in dirty:
+            _forbid_writes(y, cls.__name__, i if several else None)
     places = {id(y): i for i, y in enumerate(ys)}
     ctx._kept = tuple(
         None if t is None else Saved(t, None if id(t) in given and id(t) not in dirty else places.get(id(t))) for t in kept
@@ -173,6 +202,21 @@ def _record(cls: Any, ctx: Any, args: tuple[Any, ...], outputs: tuple[Any, ...])
     ctx.to_save = ()
     ctx.dirty_tensors = ctx.non_differentiable = ()
     return results
+
+
+def _forbid_writes(y: Any, name: str, number: int | None) -> None:
+    """A view that a Function gives: a write to it would pass by the Function's derivative."""
+    info = view_of(y)
+    if info is not None and own(y.node) is not None:
+        info.untracked = False
+        if number is not None:
+            info.several = name, number
+        else:
+            info.custom = name
+
+
+def _is_constant(y: Any, fixed: set[int]) -> bool:
+    return id(y) in fixed or y.array.dtype.kind not in "fcV"
 
 
 def _refuse_leaves(dirty: set[int], given: dict[int, Any]) -> None:
@@ -183,15 +227,30 @@ def _refuse_leaves(dirty: set[int], given: dict[int, Any]) -> None:
                 raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
 
 
+def _refuse_views(ys: list[Any], dirty: set[int]) -> None:
+    """A write into a view, along with other outputs: what its base would be then is not known."""
+    if len(ys) < 2 or not is_enabled():
+        return
+    for y in ys:
+        info = view_of(y) if id(y) in dirty else None
+        if info is not None and not info.cut and (own(y.node) is not None or own(info.base.node) is not None):
+            raise RuntimeError(
+                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
+                "Tensor: make sure that the input is not a view (for example with .clone()), or split the Function into one that writes "
+                "and gives a single Tensor, and another for the rest."
+            )
+
+
 def _counted(y: Any) -> bool:
     return store_of(y).version > 0
 
 
-def _node(cls: Any, ctx: Any, args: tuple[Any, ...], raws: tuple[Any, ...]) -> CoreNode | None:
+def _node(
+    cls: Any, ctx: Any, args: tuple[Any, ...], nodes: list[Any], raws: tuple[Any, ...]
+) -> CoreNode | None:
     """The node for the whole call, if anybody records it."""
-    owners = state.active
-    nodes = [a.read()[1] if isinstance(a, Core) else None for a in args]
-    if owners is EMPTY or not raws or not any(map(_is_known, nodes)):
+    owners = shared(state.active, nodes)
+    if owners is None or not raws:
         return None
     values = [a.array if isinstance(a, Core) else 0.0 for a in args]
     lifted = lift([*values, *raws], [*nodes, *[None] * len(raws)])
@@ -219,7 +278,7 @@ def _result(y: Any, made: Any, given: dict[int, Any], dirty: set[int], fixed: se
             wrote(store_of(y), y.array)
         rewrite(y, made.node)
         return y
-    constant = id(y) in fixed or y.array.dtype.kind not in "fcV"
+    constant = _is_constant(y, fixed)
     if id(y) in given:
         y = alias(y)
         y._view.cut = True

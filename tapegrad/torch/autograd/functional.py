@@ -196,21 +196,26 @@ def jacobian(
         raise RuntimeError("torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together.")
     with enable_grad():
         several_in, xs, several_out, ys = _run(func, inputs, create_graph, strict, "jacobian")
-        rows = tuple(_rows(y, xs, create_graph, strict) for y in ys)
+        rows = tuple(_rows(y, xs, create_graph, strict, vectorize) for y in ys)
     made = tuple(tuple(_ready(g, create_graph) for g in row) for row in rows)
     if not several_in:
         made = tuple(row[0] for row in made)
     return made if several_out else made[0]
 
 
-def _rows(y: Any, xs: tuple[Any, ...], create_graph: bool, strict: bool) -> tuple[Any, ...]:
+def _rows(y: Any, xs: tuple[Any, ...], create_graph: bool, strict: bool, vectorize: bool) -> tuple[Any, ...]:
     shape = y.array.shape
     size = int(np.prod(shape))
     if own(y.node) is None or not size:
         found: tuple[Any, ...] = (None,) * len(xs)
     else:
         seeds = wrap(np.eye(size, dtype=y.array.dtype).reshape(size, *shape))
-        found = grad(y, xs, seeds, True, create_graph, allow_unused=True, is_grads_batched=True)
+        try:
+            found = grad(y, xs, seeds, True, create_graph, allow_unused=True, is_grads_batched=True)
+        except RuntimeError as error:
+            if vectorize or not str(error).startswith("vmap: "):
+                raise
+            found = _one_by_one(y, xs, seeds, create_graph)  # a backward of the user's own looks at its values
     made = []
     for i, (g, x) in enumerate(zip(found, xs, strict=True)):
         if g is None:
@@ -222,6 +227,12 @@ def _rows(y: Any, xs: tuple[Any, ...], create_graph: bool, strict: bool) -> tupl
         else:
             made.append(STYLE.reshape(g, (*shape, *x.array.shape)))
     return tuple(made)
+
+
+def _one_by_one(y: Any, xs: tuple[Any, ...], seeds: Any, create_graph: bool) -> tuple[Any, ...]:
+    """The rows of a Jacobian, each by a sweep of its own."""
+    each = [grad(y, xs, seed, True, create_graph, allow_unused=True) for seed in seeds]
+    return tuple(None if row[0] is None else STYLE.stack(list(row)) for row in zip(*each, strict=True))
 
 
 def hessian(

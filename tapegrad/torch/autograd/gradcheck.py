@@ -122,7 +122,7 @@ def _close(a: Any, b: Any, rtol: float, atol: float) -> bool:
 
 def _mismatch(i: int, o: int, a: Any, b: Any, what: str = "") -> GradcheckError:
     return GradcheckError(
-        f"{what}Jacobian mismatch for output {o} with respect to input {i},\nnumerical:{wrap(a)!r}\nanalytical:{wrap(b)!r}\n"
+        f"Jacobian{what} mismatch for output {o} with respect to input {i},\nnumerical:{wrap(a)!r}\nanalytical:{wrap(b)!r}\n"
     )
 
 
@@ -190,7 +190,7 @@ def _check_forward(func: Any, inputs: Any, index: list[int], numeric: Any, atol:
                     want = numeric[k][o][s][j]
                     have = np.zeros_like(want) if tangent is None else _raw(tangent).reshape(-1)
                     if not _close(have, want, rtol, atol):
-                        raise _mismatch(i, o, want, have, "Forward mode: ")
+                        raise _mismatch(i, o, want, have, " computed with forward mode")
 
 
 def _check_batched(ys: Any, xs: list[Any]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tapegrad.torch import _packing, _watching
-from tapegrad.torch._graph import GradientEdge, Node, accumulate_of, grad_fn, output_nr
+from tapegrad.torch._graph import EdgeShape, GradientEdge, Node, accumulate_of, grad_fn, output_nr
 from tapegrad.torch._missing import refusing
 from tapegrad.torch._recorder import is_leaf_node, own
 from tapegrad.torch._watching import Handle
@@ -19,7 +19,9 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
     node = own(tensor.node)
     if node is None:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
-    return GradientEdge(accumulate_of(tensor) if is_leaf_node(node) else grad_fn(tensor), output_nr(tensor))
+    raw = tensor.array
+    shape = EdgeShape(type(raw), raw.shape, raw.dtype)
+    return GradientEdge(accumulate_of(tensor) if is_leaf_node(node) else grad_fn(tensor), output_nr(tensor), shape)
 
 
 class saved_tensors_hooks:

@@ -42,9 +42,17 @@ def styled(given: Any) -> Any:
     return rebuild([STYLE.adopt(v) if isinstance(v, Core) and not isinstance(v, Tensor) else v for v in leaves])
 
 
+def settled(given: Any) -> Any:
+    """A structure whose views of what was written to are read where those who record are still there."""
+    for v in flatten(given)[0]:
+        if isinstance(v, Core):
+            v.read()
+    return given
+
+
 def _once(func: Any, name: str, in_dims: Any, out_dims: Any, randomness: str, args: Any, words: Any) -> Any:
     def checked(*items: Any, **more: Any) -> Any:
-        y = func(*styled(items), **more)
+        y = settled(func(*styled(items), **more))
         for v in flatten(y)[0]:
             if not isinstance(v, Core):
                 raise ValueError(
