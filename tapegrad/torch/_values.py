@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -81,8 +82,26 @@ def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
     return np.array(found, dtype=dtype, copy=copy) if dtype is not None or copy else found
 
 
+#: What NumPy's operators call.
+_OPERATORS: dict[Any, Any] = {
+    np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.true_divide: operator.truediv,
+    np.floor_divide: operator.floordiv, np.remainder: operator.mod, np.power: operator.pow,
+    np.bitwise_and: operator.and_, np.bitwise_or: operator.or_, np.bitwise_xor: operator.xor,
+    np.less: operator.lt, np.less_equal: operator.le, np.greater: operator.gt, np.greater_equal: operator.ge,
+    np.equal: operator.eq, np.not_equal: operator.ne,
+}  # fmt: skip
+
+
 def _array_ufunc(self: Any, ufunc: Any, method: str, /, *inputs: Any, **words: Any) -> Any:
-    """A function of NumPy's on tensors gives a tensor, and is recorded."""
+    """A function of NumPy's on tensors gives a tensor, and is recorded.
+
+    An operator with a number of NumPy's on its left, `np.sqrt(2) * x`, comes here too: it counts as Python's number, which
+    leaves the dtype to the tensor.
+    """
+    if method == "__call__" and not words and ufunc in _OPERATORS and any(isinstance(x, np.generic) for x in inputs):
+        plain = [x.item() if isinstance(x, np.generic) else x for x in inputs]
+        if not any(isinstance(x, np.generic) for x in plain):  # a longdouble is its own item
+            return _OPERATORS[ufunc](*plain)
     from tapegrad import protocols
 
     return adopt(protocols.array_ufunc(self, ufunc, method, *inputs, **words))

@@ -25,7 +25,9 @@ def _copied(self: Any, src: Any) -> Any:
 
             raise RuntimeError(broadcast_text(shape, src.array.shape) or "output with shape "
                                f"{list(shape)} doesn't match the broadcast shape {list(src.array.shape)}") from None  # fmt: skip
-    return S.positive(y) if y is src else y
+    if y is not src:
+        return y
+    return S.positive(y) if y.array.dtype.kind != "b" else y.clone()  # NumPy has no +x of truths
 
 
 _copy = in_place(_copied, "copy_")

@@ -22,4 +22,27 @@ result = (
     w.tolist(), v.tolist(), err(w.as_strided, (4,), (2,)),
 )
 """,
+    "numbers of NumPy's on the left of an operator": """
+o = []
+for x in (t.ones(2), t.ones(2, requires_grad=True), t.arange(2), t.ones(2, dtype=t.float16), t.tensor(2.0)):
+    for a in (np.float64(2.5), np.float32(2), np.int64(3)):
+        for f in ("a + x", "a - x", "a * x", "a / x.add(3)", "a % x.add(1)", "a**x", "a < x", "a >= x", "a == x"):
+            y = eval(f)
+            o.append((f, type(y).__name__, str(y.dtype), y.requires_grad, R4(y)))
+result = o
+""",
+    "truths copied into tensors and loaded into buffers": """
+m = t.nn.Module()
+m.register_buffer("ready", t.tensor(False))
+m.register_buffer("mask", t.zeros(2, 2, dtype=t.bool))
+m.load_state_dict({"ready": t.tensor(True), "mask": t.eye(2).bool()})
+x = t.zeros(3, dtype=t.bool)
+source = t.tensor([True, False, True])
+x.copy_(source)
+source[0] = False
+result = (
+    m.ready.item(), m.mask.tolist(), x.tolist(),
+    t.ones(2, 2).bool().copy_(t.tensor(False)).tolist(), t.empty(2).copy_(x[:2]).tolist(),
+)
+""",
 }
