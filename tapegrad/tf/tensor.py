@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -82,6 +83,15 @@ class Tensor(core.Tensor):
     def eval(self, feed_dict: Any = None, session: Any = None) -> NoReturn:
         """Raises NotImplementedError: there are no sessions."""
         raise NotImplementedError("eval is not supported when eager execution is enabled, is .numpy() what you're looking for?")
+
+    @property
+    def _keras_mask(self) -> Any:
+        """The mask that a layer of Keras has given the tensor: scripts read it by this name."""
+        keras = sys.modules.get("keras.src.backend.common.global_state")
+        masks = None if keras is None else keras.get_global_attribute("_keras_mask_dict")  # where Keras puts it beside slots
+        if masks is None or id(self) not in masks:
+            raise AttributeError(f"'tf.{type(self).__name__}' object has no attribute '_keras_mask'", name="_keras_mask", obj=self)
+        return masks[id(self)]
 
     # -- protocols -----------------------------------------------------------------------------------
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:

@@ -106,9 +106,16 @@ tf.keras.optimizers.SGD(0.5).apply_gradients([(tf.constant([1.0, 1.0]), v)])
 print(v.numpy().tolist(), tf.keras.metrics.Mean()(y).dtype.name)
 ops = tf.keras.ops
 print([str(x.dtype.name) for x in (ops.ones_like(y, dtype=tf.int32), ops.eye(2, dtype=y.dtype), ops.cast(y, tf.float16))])
+z = layers.Dense(2)(layers.Masking()(tf.constant([[[1.0, 2.0], [0.0, 0.0]]])))
+print(z._keras_mask.numpy().tolist(), hasattr(y, "_keras_mask"))
 """
     result = run(program)
-    assert result.stdout.splitlines() == ["{(True, 3)} {True} True", "[0.5, 1.5] float32", "['int32', 'float32', 'float16']"], result.stderr
+    assert result.stdout.splitlines() == [
+        "{(True, 3)} {True} True",
+        "[0.5, 1.5] float32",
+        "['int32', 'float32', 'float16']",
+        "[[True, False]] False",
+    ], result.stderr
 
 
 @pytest.mark.interop("tensorflow")
