@@ -353,15 +353,16 @@ def watch(x: Tensor, recorders: frozenset[Recorder]) -> Node:
 def met(x: Any, active: Owners) -> Node | None:
     """The node of a variable that is read while these are active: those who watch by themselves watch it from now on."""
     auto = active.auto
-    if auto is active.recorders:  # a tape by itself: for each variable in each step
+    node: Node | None = x.node
+    if auto and (node is None or (node.p is None and node.owners.spent)):  # for each variable in each step
         with _naming:
-            node: Node | None = x.node
+            node = x.node
             if node is None or (node.p is None and node.owners.spent):
-                node = x.node = make_node(WATCH, None, None, None, None, active)
+                owners = active if auto is active.recorders else group(auto)
+                node = x.node = make_node(WATCH, None, None, None, None, owners)
                 for r in auto:
                     r.variables.append(x)
                 return node
-    node = x.node
     new = auto if node is None else auto - node.owners.recorders
     if new:
         node = watch(x, new)
