@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, final
 
 import numpy as np
 
+from tapegrad.asked import check_mode, zeros_for
 from tapegrad.core import recorder as rec
 from tapegrad.core.node import Node, parents
 from tapegrad.core.recorder import EMPTY, Recorder, group, state
 from tapegrad.core.tensor import Tensor, linked, tensor
+from tapegrad.core.watching import watch
 from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, ShapeError
 from tapegrad.ops.convert import asarray
 from tapegrad.registry.lengths import brought_to, may_agree
-from tapegrad.registry.space import F
 from tapegrad.tree import flatten
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class ForwardAccumulator:
         if len({id(x) for x in xs}) < len(xs):
             raise ArgumentError("ForwardAccumulator: a tensor is among the primals twice; give it the sum of its tangents")
         for x, t in pairs:
-            self._tangents[rec.watch(x, frozenset([self._recorder]))] = t
+            self._tangents[watch(x, frozenset([self._recorder]))] = t
 
     def __reduce__(self) -> NoReturn:
         raise ArgumentError("a ForwardAccumulator is not pickled or copied: what it has recorded is of this run; copy values instead")
@@ -74,8 +75,7 @@ class ForwardAccumulator:
 
     def jvp(self, primals: Any, unconnected_gradients: str = "none") -> Any:
         """The tangent of each tensor in a structure; None (or zeros, if "zero") where it does not depend on the inputs."""
-        if unconnected_gradients not in ("none", "zero"):
-            raise ValueError(f"unconnected_gradients is 'none' or 'zero', got {unconnected_gradients!r}")
+        check_mode(unconnected_gradients)
         leaves, rebuild = flatten(primals)
         found = []
         for y in leaves:
@@ -85,7 +85,7 @@ class ForwardAccumulator:
             if t is not None:
                 t = linked(t.array, t.node)  # a tensor may be written to
             elif unconnected_gradients == "zero" and y is not None:
-                t = F.zeros_like(tensor(y.array))
+                t = zeros_for(y)
             found.append(t)
         return rebuild(found)
 

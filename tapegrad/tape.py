@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import math
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, final
+from typing import TYPE_CHECKING, Any, NoReturn, Self, final
 
 import numpy as np
 
+from tapegrad.asked import (
+    Unconnected,
+    absent,
+    check_mode,
+    check_sources,
+    check_target,
+    cotangents_of,
+    is_foreign,
+    targets_of,
+    warn,
+    way_out,
+    zeros_for,
+)
 from tapegrad.core import recorder as rec
 from tapegrad.core.engine import advance, sweep
 from tapegrad.core.foreign import WATCHING
 from tapegrad.core.node import WATCH, make_node
 from tapegrad.core.recorder import EMPTY, Recorder, state
 from tapegrad.core.tensor import WRAPPERS, Tensor, linked, standing_for, tensor
+from tapegrad.core.watching import origin, root, watch_all
 from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, GradientError, ShapeError, SpentError
 from tapegrad.kernels.batched import Batched
@@ -30,8 +44,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from tapegrad.core.node import Node
-
-Unconnected = Literal["none", "zero"]
 
 
 @final
@@ -111,7 +123,7 @@ class GradientTape:
         leaves = [standing_for(x) for x in given if not is_foreign(x)] if others else given
         for x in leaves:
             if not isinstance(x, Tensor):
-                raise ArgumentError(f"watch(value): expected a Tensor or Variable, got {type(x).__name__}{_way_out(x)}")
+                raise ArgumentError(f"watch(value): expected a Tensor or Variable, got {type(x).__name__}{way_out(x)}")
             if not is_inexact(x.array.dtype):
                 raise DTypeError(
                     f"watch(value): expected a floating dtype, got {x.array.dtype}; integers have no derivative, "
@@ -124,7 +136,7 @@ class GradientTape:
             for x in present_ones
             if isinstance(x, Variable) and (x.node is None or recorder not in x.node.owners.recorders)
         }
-        rec.watch_all(present_ones, frozenset([recorder]))
+        watch_all(present_ones, frozenset([recorder]))
         recorder.variables += new.values()
         for x in foreign:
             WATCHING[type(x)](x, self._recorder)
@@ -174,15 +186,15 @@ class GradientTape:
 
         Raises SpentError if the tape is not persistent and a derivative was taken before.
         """
-        _check_mode(unconnected_gradients)
+        check_mode(unconnected_gradients)
         self._check_ready()
-        targets = _targets(target)
+        targets = targets_of(target)
         leaves, rebuild = flatten(sources)
-        _check_sources(leaves)
-        seeds = self._seeds(targets, _cotangents(output_gradients, target, len(targets)), leaves)
+        check_sources(leaves)
+        seeds = self._seeds(targets, cotangents_of(output_gradients, target, len(targets)), leaves)
         (found,) = self._sweep([seeds], leaves)
         if unconnected_gradients == "zero":
-            found = [_zeros(x) if g is None else g for g, x in zip(found, leaves, strict=True)]
+            found = [zeros_for(x) if g is None else g for g, x in zip(found, leaves, strict=True)]
         return rebuild(found)
 
     def jacobian(
@@ -193,11 +205,11 @@ class GradientTape:
         All rows are computed in one sweep, with batched cotangents; row by row, in less memory, if not `vectorized`.
         Raises SpentError as `gradient`.
         """
-        _check_target("jacobian", target)
-        _check_mode(unconnected_gradients)
+        check_target("jacobian", target)
+        check_mode(unconnected_gradients)
         self._check_ready()
         leaves, rebuild = flatten(sources)
-        _check_sources(leaves)
+        check_sources(leaves)
         raw = target.array
         size = math.prod(raw.shape)
         xp = space_of_type(type(raw))
@@ -205,7 +217,7 @@ class GradientTape:
         found = self._rows(target, rows, leaves, vectorized)
         return rebuild(
             [
-                _absent(x, raw.shape, unconnected_gradients) if g is None else F.reshape(g, (*raw.shape, *g.shape[1:]))
+                absent(x, raw.shape, unconnected_gradients) if g is None else F.reshape(g, (*raw.shape, *g.shape[1:]))
                 for x, g in zip(leaves, found, strict=True)
             ]
         )
@@ -220,11 +232,11 @@ class GradientTape:
 
         Raises SpentError as `gradient`.
         """
-        _check_target("batch_jacobian", target)
-        _check_target("batch_jacobian", source, "source")
-        _check_mode(unconnected_gradients)
+        check_target("batch_jacobian", target)
+        check_target("batch_jacobian", source, "source")
+        check_mode(unconnected_gradients)
         self._check_ready()
-        _check_sources([source])
+        check_sources([source])
         raw, shape = target.array, source.shape
         if not raw.shape or not shape or raw.shape[0] != shape[0]:
             raise ShapeError(
@@ -236,7 +248,7 @@ class GradientTape:
         rows = xp.broadcast_to(xp.reshape(xp.eye(size, dtype=raw.dtype), (size, 1, *inner)), (size, b, *inner))
         (g,) = self._rows(target, rows, [source], vectorized)
         if g is None:
-            return _absent(source, raw.shape, unconnected_gradients, shape[1:])
+            return absent(source, raw.shape, unconnected_gradients, shape[1:])
         return F.reshape(F.moveaxis(g, 0, 1), (*raw.shape, *shape[1:]))
 
     def _rows(self, target: Any, rows: Any, sources: list[Any], vectorized: bool) -> list[Any]:
@@ -261,9 +273,9 @@ class GradientTape:
         pairs = [
             (node, t)
             for x, t in zip(sources, tangents, strict=True)
-            if x is not None and (node := rec.root(x.node, recorder)) is not None
+            if x is not None and (node := root(x.node, recorder)) is not None
         ]
-        nodes = [None if y is None or not is_inexact(y.array.dtype) else rec.root(y.node, recorder) for y in targets]
+        nodes = [None if y is None or not is_inexact(y.array.dtype) else root(y.node, recorder) for y in targets]
         recorded = state.active is not EMPTY and _is_recorded([(n, None, t) for n, t in pairs], recorder)
         with np.errstate(all="ignore"):
             found = advance([(n, t if recorded else t.read()[0]) for n, t in pairs], nodes, recorder, recorded=recorded)
@@ -285,7 +297,7 @@ class GradientTape:
             if not isinstance(y, Tensor):
                 continue
             if not is_inexact(y.array.dtype):
-                _warn("gradient of a target of dtype %s: only floating targets have one", y.array.dtype)
+                warn("gradient of a target of dtype %s: only floating targets have one", y.array.dtype)
                 continue
             g = given if given is None or isinstance(given, Tensor) else asarray(given)
             if g is not None:
@@ -301,7 +313,7 @@ class GradientTape:
                 here, there = backend_of(g.array), backend_of(y.array)
                 if here != there and here in NAMES and there in NAMES:
                     g = asarray(g, backend=there)
-            node = rec.root(y.node, self._recorder)
+            node = root(y.node, self._recorder)
             if node is None and any(y is x for x in sources):  # the gradient of a tensor for itself, watched or not
                 alone = rec.group(frozenset([self._recorder]))
                 node = _seeded(y, seeds) or make_node(WATCH, None, None, None, None, alone)
@@ -353,17 +365,6 @@ class GradientTape:
         return [g if g is None else WRAPPERS.get(type(g), tensor)(g) for g in found]
 
 
-def is_foreign(x: Any) -> bool:
-    """Whether another library records this by itself, for a tape that watches it."""
-    if isinstance(x, Tensor) or x is None:
-        return False
-    kind = type(x)
-    if kind not in WATCHING:
-        with contextlib.suppress(ArgumentError):
-            space_of_type(kind)  # from now on it is known, if it is an array
-    return kind in WATCHING
-
-
 def _tangent(y: Any, t: Any) -> Any:
     if y is None:
         return None
@@ -372,37 +373,14 @@ def _tangent(y: Any, t: Any) -> Any:
     return linked(t.array, t.node) if isinstance(t, Tensor) else tensor(t)
 
 
-def _absent(x: Any, shape: tuple[int, ...], unconnected: str, rest: tuple[int, ...] | None = None) -> Any:
-    """The Jacobian for a source that the target does not depend on."""
-    if x is None or unconnected == "none":
-        return None
-    return F.zeros((*shape, *(x.array.shape if rest is None else rest)), dtype=x.array.dtype)
-
-
 def _source(x: Any, recorder: Recorder, seeds: Any) -> Node | None:
     """The node of a source for a recorder; None if it knows of none."""
-    return None if x is None else rec.origin(x.node, recorder) or _seeded(x, seeds)
+    return None if x is None else origin(x.node, recorder) or _seeded(x, seeds)
 
 
 def _seeded(x: Any, seeds: Any) -> Node | None:
     """The node of a tensor among the targets, where it has none that the tape knows."""
     return next((node for node, y, _ in seeds if y is x), None)
-
-
-def _warn(text: str, *args: object) -> None:
-    import logging  # takes 3 ms, and is rarely wanted
-
-    logging.getLogger("tapegrad").warning(text, *args)
-
-
-def _check_target(what: str, target: Any, name: str = "target") -> None:
-    if not isinstance(target, Tensor):
-        raise ArgumentError(f"{what}({name}, ...): expected a Tensor as {name}, got {type(target).__name__}")
-
-
-def _check_mode(unconnected: str) -> None:
-    if unconnected not in ("none", "zero"):
-        raise ValueError(f"unconnected_gradients is 'none' or 'zero', got {unconnected!r}")
 
 
 def _is_recorded(seeds: Any, recorder: Recorder) -> bool:
@@ -429,50 +407,3 @@ def _cotangent(y: Tensor, g: Tensor | None, recorded: bool) -> Any:
 
 #: The cotangent of a sum, of a loss: the numbers of NumPy's that are never written to.
 _ONES: dict[type, Any] = {t: t(1) for t in (np.float32, np.float64)}
-
-
-def _targets(target: Any) -> list[Any]:
-    if isinstance(target, Tensor):
-        return [target]
-    if target is None:
-        raise ArgumentError("gradient(target, ...): expected a Tensor or a structure of them, got None")
-    leaves, _ = flatten(target)
-    for y in leaves:
-        if y is not None and not isinstance(y, Tensor):
-            raise ArgumentError(
-                f"gradient(target, ...): expected Tensors, got {type(y).__name__}; "
-                "a number or a NumPy array has no history, so convert after the derivative is taken"
-            )
-    return leaves
-
-
-def _way_out(x: Any) -> str:
-    """What to do with something that is no Tensor, and can't be watched."""
-    if is_foreign(x):
-        return "; call tape.watch with it before it is used"
-    if isinstance(x, int | float | complex | np.ndarray | np.generic):
-        return "; write x = tapegrad.asarray(x), and watch and use that"
-    return "; structures are lists, tuples, dicts, named tuples, and types that optree knows in the namespace 'tapegrad'"
-
-
-def _check_sources(leaves: list[Any]) -> None:
-    for x in leaves:
-        if x is not None and not isinstance(x, Tensor):
-            raise ArgumentError(
-                f"gradient(..., sources): expected Tensors or Variables, got {type(x).__name__}{_way_out(x)}"
-            )
-
-
-def _cotangents(given: Any, target: Any, count: int) -> list[Any]:
-    if given is None:
-        return [None] * count
-    if isinstance(given, dict) and isinstance(target, dict) and given.keys() != target.keys():
-        raise ShapeError(f"output_gradients: expected the target's keys {list(target)}, got {list(given)}")
-    leaves, _ = flatten(given)
-    if len(leaves) != count:
-        raise ShapeError(f"output_gradients: expected one for each of {count} targets, got {len(leaves)}")
-    return leaves
-
-
-def _zeros(x: Any) -> Any:
-    return None if x is None else F.zeros_like(tensor(x.array))

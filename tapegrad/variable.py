@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
 
-from tapegrad.core.recorder import EMPTY, met, state, watch
+from tapegrad.core.recorder import EMPTY, state
 from tapegrad.core.tensor import Tensor
+from tapegrad.core.watching import met, watch
 from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, ShapeError
 from tapegrad.kernels.batched import Batched

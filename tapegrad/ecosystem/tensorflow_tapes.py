@@ -22,7 +22,7 @@ from tensorflow.python import pywrap_tfe
 from tensorflow.python.framework.ops import SymbolicTensor
 from tensorflow.python.ops.resource_variable_ops import ResourceVariable
 
-from tapegrad.core import recorder as rec
+from tapegrad.core import watching
 from tapegrad.core.engine import sweeping
 from tapegrad.core.node import Node, Recorded, make_node, receive
 from tapegrad.core.recorder import EMPTY, Recorder, group, state
@@ -244,7 +244,7 @@ def _watched(x: Any, recorder: Recorder) -> Tensor:
         elif t is None:
             t = _computed(x, besides)
             t = tensor(wrapped(_same(x))) if t is None else t
-    rec.watch(t, frozenset([recorder]))  # one tensor for all tapes that know it
+    watching.watch(t, frozenset([recorder]))  # one tensor for all tapes that know it
     return t
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.core.recorder import rebound, refcount
+from tapegrad.core.recorder import refcount
 from tapegrad.core.tensor import Tensor
+from tapegrad.core.watching import rebound
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import picking
 from tapegrad.ops.convert import asarray

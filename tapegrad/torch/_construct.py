@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.core.recorder import watch
 from tapegrad.core.tensor import Tensor as Core
+from tapegrad.core.watching import watch
 from tapegrad.torch._devices import check_device, moved
 from tapegrad.torch._dtypes import DEFAULT, default_of, dtype, numpy_of
 from tapegrad.torch._recorder import ALONE, own

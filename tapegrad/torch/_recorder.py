@@ -8,6 +8,7 @@ from typing import Any
 from tapegrad.core import recorder as rec
 from tapegrad.core.node import WATCH, Node
 from tapegrad.core.recorder import EMPTY, Recorder, group, state
+from tapegrad.core.watching import root
 
 IMPLICIT = Recorder(auto=False, keeping=False)
 ALONE = frozenset([IMPLICIT])
@@ -87,7 +88,7 @@ def own(node: Node | None) -> Node | None:
     """The node at which the implicit recorder knows a value, or None if it does not."""
     if node is None or (node.owners is OWNERS and (node.op is not WATCH or node.p is None)):
         return node
-    return rec.root(node, IMPLICIT)
+    return root(node, IMPLICIT)
 
 
 def requires(x: Any) -> bool:

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.core.recorder import Recorder, group, watch
+from tapegrad.core.recorder import Recorder, group
 from tapegrad.core.tensor import Tensor
+from tapegrad.core.watching import watch
 from tapegrad.errors import DTypeError
 from tapegrad.registry import call
 from tapegrad.registry.op import OPS

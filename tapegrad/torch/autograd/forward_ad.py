@@ -12,6 +12,7 @@ from tapegrad.core.node import Node
 from tapegrad.core.recorder import Recorder
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.core.tensor import linked
+from tapegrad.core.watching import root, watch
 from tapegrad.forward import _push
 from tapegrad.torch._missing import refusing
 from tapegrad.torch._shapes import _reshaper, _unshape
@@ -97,7 +98,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
         raise RuntimeError("Expected tangent to have the same dtype as primal")
     dual = take(tensor, _reshaper(tensor.array.shape), _unshape)
     raw, node = tangent.read()
-    found.tangents[rec.watch(dual, frozenset([found.recorder]))] = linked(raw, node)
+    found.tangents[watch(dual, frozenset([found.recorder]))] = linked(raw, node)
     return dual
 
 
@@ -110,7 +111,7 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     t = None if node is None else found.tangents.get(node)
     primal = take(tensor, _reshaper(tensor.array.shape), _unshape)
     if node is not None:
-        primal.node = rec.root(node, _implicit())
+        primal.node = root(node, _implicit())
     return UnpackedDualTensor(primal, None if t is None else STYLE.adopt(linked(t.array, t.node)))
 
 
