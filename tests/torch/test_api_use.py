@@ -83,7 +83,7 @@ def test_a_name_that_is_lacking_says_so_and_names_the_nearest(place: str, name: 
 
 @pytest.mark.parametrize(
     ("place", "name", "instead"),
-    [("", "jit", "call the function or module itself"), ("", "hub", "torch.load"), ("utils", "cpp_extension", "in Python")],
+    [("", "fx", "call the function or module itself"), ("", "hub", "torch.load"), ("utils", "cpp_extension", "in Python")],
 )  # fmt: skip
 def test_a_part_that_is_not_here_says_what_to_do_without_it(place: str, name: str, instead: str) -> None:
     with pytest.raises(AttributeError, match=f"lacks it; .*{instead}"):
