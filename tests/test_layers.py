@@ -19,7 +19,7 @@ LEAVES = {"_version", "dtypes", "elsewhere", "errors", "info", "philox", "silenc
 CORE = LEAVES | {"core"}
 REGISTRY = CORE | {"kernels", "registry"}
 OPS = REGISTRY | {"ops"}
-PROGRAMS = OPS | {"tree", "variable", "recording", "tape", "forward", "transforms"}
+PROGRAMS = OPS | {"tree", "variable", "recording", "asked", "tape", "forward", "transforms"}
 PROTOCOLS = {"protocols", "numpy_compositions", "numpy_functions", "numpy_statistics"}
 NAMES = PROGRAMS | PROTOCOLS | {"fft", "functional", "linalg", "loss_scale", "nn", "random", "sparse", "special"}
 FACADES = NAMES | {"tapegrad"}  # write `import tapegrad as tg`, as a user does
@@ -34,7 +34,8 @@ MAY_IMPORT = {
     "sparse": OPS,
     "variable": OPS | {"sparse"},
     "recording": OPS | {"tree"},
-    **dict.fromkeys(("tape", "forward"), OPS | {"tree", "variable", "recording"}),
+    "asked": OPS | {"tree"},
+    **dict.fromkeys(("tape", "forward"), OPS | {"tree", "variable", "recording", "asked"}),
     "transforms": PROGRAMS | {"random", "sparse"},
     "functional": OPS | {"tree", "variable"},
     "loss_scale": OPS | {"sparse", "tree", "variable"},
@@ -48,7 +49,7 @@ MAY_IMPORT = {
     "keras": FACADES | {"compiled"},
     "torch": FACADES | {"events"},
     "tf": FACADES | {"compiled", "events", "keras"},
-    "compiled": PROGRAMS | {"random"},
+    "compiled": PROGRAMS | {"random", "sparse"},
     "migrate": LEAVES | {"registry", "tapegrad"},  # it finds the facades by name, when a script asks for one
     "__main__": LEAVES | {"demo", "migrate", "registry"},  # the registry for documents of ops
 }
