@@ -71,9 +71,14 @@ def failed(op: Any, error: Exception, raws: Sequence[Any]) -> Exception:
     if op.name == "put" and (place := _PLACES.search(str(made))):
         value, picked = ([int(n) for n in re.findall(r"\d+", found)] for found in place.groups())
         return RuntimeError(f"shape mismatch: value tensor of shape {value} cannot be broadcast to indexing result of shape {picked}")
+    if op.name == "put" and (place := _MASKED.search(str(made))):
+        return RuntimeError(
+            f"shape mismatch: value tensor of shape [{place[1]}] cannot be broadcast to indexing result of shape [{place[2]}]"
+        )
     return translated(made)
 
 
+_MASKED = re.compile(r"assign (\d+) input values to the (\d+) output values")
 _PLACES = re.compile(r"\(([\d, ]*)\)\s+and requested shape \(([\d, ]*)\)")
 _SHAPES = re.compile(r"could not be broadcast together with shapes \(([\d, ]*)\) \(([\d, ]*)\)")
 

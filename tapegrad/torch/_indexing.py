@@ -10,10 +10,12 @@ from tapegrad.core.node import tick
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.ops.inplace import is_alone
 from tapegrad.torch import _devices, _inplace
+from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 from tapegrad.torch._recorder import is_enabled
 from tapegrad.torch._storage import wrote
 from tapegrad.torch._tensor import OF_NUMPY, STYLE, wrap
 from tapegrad.torch._views import note_put, putter, spoil, store_of, take, view_of
+from tapegrad.torch._warnings import warn
 
 
 def getitem(x: Any, key: Any) -> Any:
@@ -95,6 +97,11 @@ def setitem(x: Any, key: Any, value: Any) -> None:
     _inplace.commit(x, y, before)
 
 
+def delitem(x: Any, key: Any) -> None:
+    """Nothing can be taken out of a tensor."""
+    raise TypeError("Tensor does not support deleting items")
+
+
 def _spread(v: Any, shape: tuple[int, ...]) -> Any:
     """A value in the shape of the place that it is written to; leading axes of length 1 may be too many."""
     have = v.array.shape
@@ -133,7 +140,7 @@ def _store(x: Any, raw: Any, index: Any, value: Any) -> None:
         else:
             part = raw[first]
             part[rest] = value
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         place = raw[index].shape
         while np.ndim(value) > len(place) and value.shape[0] == 1:
             value = value[0]
@@ -157,6 +164,8 @@ def _value(x: Any, value: Any) -> Any:
         if type(value) is complex and want.kind != "c":
             raise RuntimeError("value cannot be converted to type float without overflow")
         return wrap(np.array(value).astype(want)[()])
+    if isinstance(value, str | bytes):
+        raise TypeError(f"can't assign a {type(value).__name__} to a torch.{SCALAR_TYPES[dtype_of(want)]}Tensor")
     return wrap(np.asarray(value).astype(want))
 
 
@@ -192,8 +201,26 @@ def plain(x: Any, key: Any) -> tuple[Any, bool]:
 
 
 def _is_old_tuple(key: list[Any]) -> bool:
-    """A list with slices or the like in it means a tuple, as NumPy had it once."""
-    return any(type(k) is slice or k is None or k is Ellipsis for k in key)
+    """A short list with slices, tensors, lists or the like in it means a tuple, as NumPy had it once."""
+    if len(key) >= 32 or not any(k is None or k is Ellipsis or isinstance(k, _PARTS) for k in key):
+        return False
+    warn(
+        "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use x[tuple(seq)] "
+        "instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which will result either in "
+        "an error or a different result"
+    )
+    return True
+
+
+#: What of a list makes it a tuple.
+_PARTS = (slice, Core, np.ndarray, list, tuple, range)
+
+
+def mask_of_bytes(raw: Any) -> Any:
+    """A mask of bytes as one of bools."""
+    if raw.shape:
+        warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
+    return raw.astype(np.bool_)
 
 
 def _item(k: Any) -> Any:
@@ -207,7 +234,7 @@ def _item(k: Any) -> Any:
     if isinstance(k, np.integer):
         return int(k)
     if isinstance(k, np.ndarray):
-        return k.astype(np.bool_) if k.dtype == np.uint8 else k
+        return mask_of_bytes(k) if k.dtype == np.uint8 else k
     if isinstance(k, list | tuple | range):
         items = [_item(v) for v in k]
         found = np.asarray(items, dtype=None if items else np.intp)
@@ -228,17 +255,29 @@ _NO_INDEX = "tensors used as indices must be long, int, byte or bool tensors"
 
 
 def _slice(k: slice) -> slice:
-    if k.step is not None and int(k.step) <= 0:
-        raise ValueError("step must be greater than zero")
     if any(v is not None and type(v) is not int for v in (k.start, k.stop, k.step)):
-        return slice(*(None if v is None else int(v) for v in (k.start, k.stop, k.step)))
+        k = slice(*(None if v is None else _place(v) for v in (k.start, k.stop, k.step)))
+    if k.step is not None and k.step <= 0:
+        raise ValueError("step must be greater than zero")
     return k
+
+
+def _place(v: Any) -> int:
+    """Where a slice begins or ends, as a number."""
+    if isinstance(v, Core):
+        if v.array.dtype.kind not in "iub" or int(np.prod(v.array.shape)) != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(v)
+    if not hasattr(v, "__index__"):
+        raise TypeError("slice indices must be integers or None or have an __index__ method")
+    found: int = v.__index__()
+    return found
 
 
 def _tensor(raw: Any) -> Any:
     """The index that a tensor is: its own copy, for the tensor may be written to."""
     if raw.dtype == np.uint8:
-        return raw.astype(np.bool_)
+        return mask_of_bytes(raw)
     if raw.dtype.kind not in "iub":
         raise IndexError(_NO_INDEX)
     if not isinstance(raw, np.ndarray | np.generic):
@@ -279,6 +318,8 @@ def _check_array(k: Any, shape: tuple[int, ...], at: int) -> None:
                     f"The shape of the mask {list(k.shape)} at index {i} does not match the shape of the indexed tensor "
                     f"{list(shape)} at index {at + i}"
                 )
+    elif k.size and not shape[at]:
+        raise IndexError("index is out of bounds for dimension with size 0")
     elif k.size and (k.min() < -shape[at] or k.max() >= shape[at]):
         bad = int(k.min()) if k.min() < -shape[at] else int(k.max())
         raise IndexError(f"index {bad} is out of bounds for dimension {at} with size {shape[at]}")

@@ -264,6 +264,7 @@ def install() -> None:
         "__invert__": STYLE.bitwise_invert,
         "__getitem__": _indexing.getitem,
         "__setitem__": _indexing.setitem,
+        "__delitem__": _indexing.delitem,
         "__contains__": _operators.contains,
         "__hash__": object.__hash__,
         "__deepcopy__": _deepcopy,

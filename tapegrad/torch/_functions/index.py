@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 from tapegrad.torch._functions._build import METHODS, define
 from tapegrad.torch._functions.scatter import check_bounds, check_dtype, raw_of
+from tapegrad.torch._indexing import mask_of_bytes
 from tapegrad.torch._shapes import dimension
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor, wrap
@@ -82,12 +86,20 @@ def _index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:
 
 
 def _index_put(x: Any, indices: Any, values: Any, accumulate: bool) -> Any:
-    where = tuple(slice(None) if i is None else raw_of(i) for i in indices)
+    where = tuple(slice(None) if i is None else _place(i) for i in indices)
     v = S.astype(values, x.array.dtype) if values.array.dtype != x.array.dtype else values
     if not accumulate:
         return S.put(x, v, where)
     shape = np.broadcast_to(np.int8(0), x.array.shape)[where].shape
     return S.add(x, S.put_add(S.broadcast_to(v, shape), where, x.array.shape))
+
+
+def _place(i: Any) -> Any:
+    """An index among several: a mask of bytes stands for one of bools."""
+    raw = raw_of(i)
+    if raw.dtype.kind not in "iub":
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    return mask_of_bytes(raw) if raw.dtype == np.uint8 else raw
 
 
 def _mask(mask: Any, name: str) -> Any:
@@ -144,7 +156,33 @@ def _put(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
 def _take_along_dim(x: Any, indices: Any, dim: Any) -> Any:
     if dim is None:
         return S.take(S.reshape(x, (-1,)), raw_of(indices).reshape(-1), axis=0)
+    n, m = len(x.array.shape), len(indices.array.shape)
+    if n != m:
+        raise RuntimeError(
+            f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {n} dimensions for input, and "
+            f"{m} dimensions for indices"
+        )
+    if str(indices.array.dtype) != "int64":
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {SCALAR_TYPES[dtype_of(indices.array.dtype)]}"
+        )
     return S.take_along_axis(x, indices, axis=dim)
+
+
+def _unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
+    raw = raw_of(indices)
+    if raw.dtype.kind not in "iu":
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if not isinstance(shape, int | Sequence):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    for n in sizes:
+        if not isinstance(n, int):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(n)}")
+    if any(n < 0 for n in sizes):
+        raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
+    steps = [math.prod(sizes[k + 1 :]) for k in range(len(sizes))]
+    return tuple(wrap(raw // step % n) for step, n in zip(steps, sizes, strict=True))
 
 
 def _where(condition: Any, x: Any, other: Any) -> Any:
@@ -166,8 +204,16 @@ def _nonzero(x: Any, as_tuple: bool) -> Any:
     return wrap(np.argwhere(raw))
 
 
-def _searchsorted(sorted_sequence: Any, input: Any, out_int32: bool, right: bool, side: Any) -> Any:
+def _searchsorted(sorted_sequence: Any, input: Any, out_int32: bool, right: bool, side: Any, sorter: Any = None) -> Any:
     a, v = raw_of(sorted_sequence), raw_of(input)
+    if sorter is not None:
+        order = raw_of(sorter)
+        if order.shape != a.shape:
+            raise RuntimeError(
+                f"torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor {list(a.shape)} and got "
+                f"sorter tensor {list(order.shape)}"
+            )
+        a = np.take_along_axis(a, order, -1)
     side = side or ("right" if right else "left")
     kind = np.int32 if out_int32 else np.int64
     if a.ndim == 1:
@@ -265,11 +311,12 @@ define(
 )  # fmt: skip
 define(
     {
+        "unravel_index(indices, shape)": "_unravel_index(indices, shape)",
         "where(condition, input=None, other=None)": "_where(condition, input, other)",
         "isin(elements, test_elements, *, assume_unique=False, invert=False)":
             "_isin(elements, test_elements, assume_unique, invert)",
         "searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None)":
-            "_searchsorted(sorted_sequence, input, out_int32, right, side)",
+            "_searchsorted(sorted_sequence, input, out_int32, right, side, sorter)",
         "bucketize(input, boundaries, *, out_int32=False, right=False)":
             "_searchsorted(boundaries, input, out_int32, right, None)",
     },
