@@ -129,10 +129,11 @@ def _true(self: Any) -> bool:
 
 
 for _kind in (Size, Ratio):
-    for _method_name in ("__lt__", "__le__", "__gt__", "__ge__"):
-        setattr(_kind, _method_name, _unordered)
-    _kind.__eq__ = _equal
-    _kind.__bool__ = _true
+    for _method_name, _meaning in {
+        **dict.fromkeys(("__lt__", "__le__", "__gt__", "__ge__"), _unordered),
+        **{"__eq__": _equal, "__bool__": _true},
+    }.items():
+        setattr(_kind, _method_name, _meaning)
 
 
 def _size_bare(n: Any) -> Any:
