@@ -11,7 +11,7 @@ from tapegrad.core import tensor as core
 from tapegrad.tf.export import export
 
 #: `tf.types.experimental.TensorLike`: what stands for a tensor in a signature.
-TensorLike = core.Tensor | int | float | bool | str | bytes | complex | tuple | list | np.ndarray | np.generic
+TensorLike: Any = core.Tensor | int | float | bool | str | bytes | complex | tuple | list | np.ndarray | np.generic
 #: Priority, class and function, the lowest priority first; among equals the one that was registered first.
 _REGISTERED: list[tuple[int, Any, Any]] = []
 

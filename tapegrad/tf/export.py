@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 #: Every exported object by its dotted names.
 EXPORTS: dict[str, Any] = {}
+#: Names that are imported when they are first asked for, with the modules that have them.
+LATER = {"tapegrad.tf.test.TestCase": "tapegrad.tf.testing", "tapegrad.tf.test.main": "tapegrad.tf.testing"}
 
 
 def export(*names: str) -> Callable[[T], T]:
@@ -50,7 +53,12 @@ class Namespace(ModuleType):
     __path__ = []  # noqa: RUF012  it stays empty: for `import tensorflow.compat.v1 as tf`
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(missing(self.__name__, name, vars(self)), name=name, obj=self)
+        module = LATER.get(f"{self.__name__}.{name}")
+        if module is None:
+            raise AttributeError(missing(self.__name__, name, vars(self)), name=name, obj=self)
+        found = getattr(importlib.import_module(module), name)
+        setattr(self, name, found)
+        return found
 
 
 def missing(where: str, name: str, there: Iterable[str]) -> str:

@@ -26,7 +26,7 @@ class Module:
             )
         self._name = name
         with name_scope(name) as scope:
-            self._scope = scope
+            self._name_scope = name_scope(scope)  # TensorFlow's name for it, which Sonnet's modules know
 
     @property
     def name(self) -> str:
@@ -36,7 +36,7 @@ class Module:
     @property
     def name_scope(self) -> name_scope:
         """A context in which variables are named after the module."""
-        return name_scope(self.__dict__.get("_scope") or self.name)
+        return self.__dict__.get("_name_scope") or name_scope(self.name)
 
     @property
     def variables(self) -> tuple[Any, ...]:
