@@ -9,7 +9,7 @@ from typing import Any as _Any
 
 from tapegrad.silence import silence as _silence
 from tapegrad.torch import _functions, _info, _members, _tagged, autograd
-from tapegrad.torch._construct import as_tensor, from_numpy, tensor
+from tapegrad.torch._construct import as_tensor, from_dlpack, from_numpy, tensor
 from tapegrad.torch._devices import device
 from tapegrad.torch._dtypes import NAMES as _DTYPES
 from tapegrad.torch._dtypes import dtype, finfo, get_default_dtype, iinfo, set_default_dtype
@@ -64,7 +64,7 @@ def __getattr__(name: str) -> _Any:
         return getattr(import_module("tapegrad.torch.nn.functional"), name)
     if name == "vmap":
         return import_module("tapegrad.torch.func").vmap
-    if (name == "_C" or not name.startswith("_")) and util.find_spec(f"tapegrad.torch.{name}") is not None:
+    if (name in ("_C", "__future__") or not name.startswith("_")) and util.find_spec(f"tapegrad.torch.{name}") is not None:
         return import_module(f"tapegrad.torch.{name}")
     from tapegrad.torch._missing import refuse
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import types
 from typing import Any
@@ -12,8 +13,8 @@ def nothing(*_: Any, **__: Any) -> None:
     return None
 
 
-class NoDevice:
-    """The context of a device that is not there, which changes nothing."""
+class NoDevice(contextlib.ContextDecorator):
+    """The context of a device that is not there, which changes nothing; around a block, or as a decorator."""
 
     def __init__(self, device: Any = None) -> None:
         self.idx = device

@@ -190,3 +190,29 @@ def _plain(data: Any) -> tuple[Any, bool]:
 
 def _is_sequence(data: Any) -> bool:
     return hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, str | dict)
+
+
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Any:
+    """A tensor that shares the memory of another library's, given as an object with `__dlpack__` or as its capsule."""
+    if isinstance(ext_tensor, Tensor):
+        return ext_tensor.detach().clone() if copy else ext_tensor.detach()
+    if not hasattr(ext_tensor, "__dlpack__"):
+        ext_tensor = _Capsule(ext_tensor)
+    x = from_numpy(np.from_dlpack(ext_tensor))
+    x = x.clone() if copy else x
+    return x if device is None else moved(x, device)
+
+
+class _Capsule:
+    """What `np.from_dlpack` takes, of a capsule of memory of the CPU."""
+
+    def __init__(self, capsule: Any) -> None:
+        if type(capsule).__name__ != "PyCapsule":
+            raise TypeError(f"from_dlpack(ext_tensor): expected an object with __dlpack__ or a capsule, got {type(capsule).__name__}")
+        self._capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0

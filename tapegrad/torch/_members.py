@@ -240,12 +240,6 @@ def _rebuilt(raw: Any, requires_grad: bool, flags: dict[str, Any], more: dict[st
 
 
 def _reduced(self: Any) -> Any:
-    if not _is_leaf(self):
-        raise RuntimeError(
-            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing process "
-            "boundaries.  If you just want to transfer the data, call detach() on the tensor before serializing (e.g., putting it on "
-            "the queue)."
-        )
     raw = np.asarray(self.read()[0])
     auto = getattr(self, "_auto", None)
     flags = {} if auto is None else dict(auto.flags)

@@ -4,11 +4,27 @@ from __future__ import annotations
 
 import multiprocessing as _own
 from multiprocessing import *  # noqa: F403
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from tapegrad.torch._missing import refusing
+from tapegrad.torch._tensor import Tensor
 
 __all__ = [*_own.__all__, "get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy", "spawn"]  # noqa: PLE0604
+
+
+def _sent(x: Any) -> Any:
+    """A tensor on its way to another process, where the graph that it belongs to can't follow."""
+    if not x.is_leaf:
+        raise RuntimeError(
+            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing process "
+            "boundaries.  If you just want to transfer the data, call detach() on the tensor before serializing (e.g., putting it on "
+            "the queue)."
+        )
+    return x.__reduce_ex__(2)
+
+
+ForkingPickler.register(Tensor, _sent)
 
 
 def get_all_sharing_strategies() -> set[str]:

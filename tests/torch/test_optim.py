@@ -31,6 +31,7 @@ OPTIMIZERS = [
     [{}, {"lr": 0.5, "lr_decay": 0.1}, {"lr": 0.5, "weight_decay": 0.1, "initial_accumulator_value": 0.5}, {"maximize": True}]),
     ("Adadelta", [{}, {"lr": 0.5, "rho": 0.5}, {"weight_decay": 0.1}]),
     ("Rprop", [{}, {"lr": 0.1, "etas": (0.3, 1.5)}, {"lr": 0.1, "step_sizes": (1e-2, 0.2)}]),
+    ("Adafactor", [{}, {"lr": 0.5, "d": 2.0, "weight_decay": 0.1}, {"beta2_decay": -0.5, "eps": (1e-3, 1e-2), "maximize": True}]),
     ("ASGD", [{}, {"lr": 0.1, "lambd": 0.1, "t0": 3}, {"weight_decay": 0.1}]),
     ("LBFGS",
     [{}, {"lr": 0.1}, {"line_search_fn": "strong_wolfe"}, {"max_iter": 4, "history_size": 2},

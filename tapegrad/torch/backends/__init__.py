@@ -15,7 +15,7 @@ def _no() -> bool:
 
 cudnn = part(
     __name__, "cudnn", "Flags of cuDNN: what TensorFlow does with it is TensorFlow's.", enabled=True, benchmark=False, deterministic=False,
-    allow_tf32=True, is_available=lambda: bool(gpus()), version=lambda: None, flags=lambda **_: NoDevice(),
+    allow_tf32=True, is_available=lambda: bool(gpus()), version=lambda: None, flags=lambda *_, **__: NoDevice(),
 )  # fmt: skip
 cuda = part(
     __name__, "cuda", "Flags of CUDA: what TensorFlow does with it is TensorFlow's.", is_built=lambda: bool(gpus()),

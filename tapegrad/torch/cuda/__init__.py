@@ -11,7 +11,7 @@ from typing import Any
 
 from tapegrad.torch import _devices
 from tapegrad.torch import random as _random
-from tapegrad.torch._absent import nothing, part
+from tapegrad.torch._absent import NoDevice, nothing, part
 from tapegrad.torch._devices import device as _named
 from tapegrad.torch._legacy import CUDA_TYPES
 from tapegrad.torch.cuda._streams import Event, Stream, current_stream, default_stream, stream, synchronize
@@ -195,6 +195,16 @@ def _no_nccl(*_: Any) -> Any:
 
 
 nccl = part(__name__, "nccl", "Communication between GPUs: not there.", version=_no_nccl, is_available=lambda _=None: False)
+
+
+def _range(*_: Any, **__: Any) -> NoDevice:
+    return NoDevice()
+
+
+nvtx = part(
+    __name__, "nvtx", "Marks for a profiler of GPUs, which nobody reads here.", range=_range, mark=nothing, range_push=nothing,
+    range_pop=nothing, range_start=nothing, range_end=nothing,
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.torch._absent import part
 from tapegrad.torch._missing import refusing
 from tapegrad.torch.nn.modules.module import Module
 
@@ -37,5 +38,9 @@ def data_parallel(
     given = inputs if isinstance(inputs, tuple) else (inputs,)
     return module(*given, **(module_kwargs or {}))
 
+
+#: PyTorch has a module for each: `from torch.nn.parallel.distributed import DistributedDataParallel`.
+distributed = part(__name__, "distributed", DistributedDataParallel.__doc__ or "", DistributedDataParallel=DistributedDataParallel)
+part(__name__, "data_parallel", DataParallel.__doc__ or "", DataParallel=DataParallel, data_parallel=data_parallel)
 
 __getattr__ = refusing(globals())

@@ -23,6 +23,8 @@ class Stepper(Optimizer):
 
     #: The name of the class in messages about gradients that it can't take.
     _takes_sparse = False
+    #: Whether weight decay is part of the formula, and not of the gradient.
+    _decoupled = False
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         if defaults.get("differentiable"):
@@ -57,7 +59,7 @@ class Stepper(Optimizer):
                 loss = closure()
         for group in self.param_groups:
             options = self._options(group)
-            decay = 0 if group.get("decoupled_weight_decay") else group.get("weight_decay", 0)
+            decay = 0 if self._decoupled or group.get("decoupled_weight_decay") else group.get("weight_decay", 0)
             maximize = group.get("maximize", False)
             for p in group["params"]:
                 grad = p.grad

@@ -20,15 +20,20 @@ class Conversions:
         def children(self) -> Any: ...
 
     def _apply(self, fn: Callable[[Any], Any], recurse: bool = True) -> Self:
+        from tapegrad.torch.__future__ import get_overwrite_module_params_on_conversion
         from tapegrad.torch._modes import no_grad
 
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        for param in self._parameters.values():
+        anew = get_overwrite_module_params_on_conversion()
+        for name, param in self._parameters.items():
             if param is None:
                 continue
             with no_grad():
+                if anew:
+                    self._parameters[name] = _like(param, fn(param))
+                    continue
                 param.data = fn(param.data)
                 if param.grad is not None:
                     param.grad = fn(param.grad.data).requires_grad_(param.grad.requires_grad)
@@ -91,3 +96,13 @@ class Conversions:
     def share_memory(self) -> Self:
         """All tensors where other processes see them."""
         return self._apply(lambda t: t.share_memory_())
+
+
+def _like(param: Any, value: Any) -> Any:
+    """Another parameter, with this value and the converted gradient."""
+    from tapegrad.torch.nn.parameter import Parameter
+
+    made = Parameter(value.detach(), param.requires_grad)
+    if param.grad is not None:
+        made.grad = param.grad.detach().to(device=value.device, dtype=value.dtype)
+    return made

@@ -24,7 +24,7 @@ _LATER = {
     "weight_norm": "normalised", "remove_weight_norm": "normalised", "spectral_norm": "normalised",
     "remove_spectral_norm": "normalised",
 }  # fmt: skip
-_MODULES = ("parametrizations", "parametrize")
+_MODULES = ("fusion", "parametrizations", "parametrize", "prune", "stateless")
 
 
 def __getattr__(name: str) -> Any:

@@ -3,7 +3,7 @@
 from tapegrad.torch._missing import refusing
 from tapegrad.torch.optim.lr_scheduler.composed import ChainedScheduler, ReduceLROnPlateau, SequentialLR
 from tapegrad.torch.optim.lr_scheduler.cycles import CyclicLR, OneCycleLR
-from tapegrad.torch.optim.lr_scheduler.scheduler import LRScheduler, _LRScheduler
+from tapegrad.torch.optim.lr_scheduler.scheduler import EPOCH_DEPRECATION_WARNING, LRScheduler, _LRScheduler
 from tapegrad.torch.optim.lr_scheduler.simple import (
     ConstantLR,
     CosineAnnealingLR,
@@ -20,6 +20,7 @@ from tapegrad.torch.optim.lr_scheduler.simple import (
 __getattr__ = refusing(globals())
 
 __all__ = [
+    "EPOCH_DEPRECATION_WARNING",
     "ChainedScheduler",
     "ConstantLR",
     "CosineAnnealingLR",

@@ -7,7 +7,13 @@ import warnings
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.torch.optim.lr_scheduler.scheduler import _EPOCH, LRScheduler, checked_optimizer, put, rates
+from tapegrad.torch.optim.lr_scheduler.scheduler import (
+    EPOCH_DEPRECATION_WARNING,
+    LRScheduler,
+    checked_optimizer,
+    put,
+    rates,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +85,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Look at a metric, and reduce the rates if it is time."""
         current = float(metrics)
         if epoch is not None:
-            warnings.warn(_EPOCH, stacklevel=2)
+            warnings.warn(EPOCH_DEPRECATION_WARNING, stacklevel=2)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self.is_better(current, self.best):
             self.best = current

@@ -8,13 +8,19 @@ from typing import Any
 
 from tapegrad.torch.optim.optimizer import Optimizer
 
-_EPOCH = (
+EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. "
     "Please use `scheduler.step()` to step the scheduler."
 )
 _ORDER = (
     "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call them in the "
-    "opposite order: `optimizer.step()` before `lr_scheduler.step()`. The first value of the schedule is skipped otherwise."
+    "opposite order: `optimizer.step()` before `lr_scheduler.step()`. The first value of the schedule is skipped otherwise. "
+    "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
+)
+_OVERRIDDEN = (
+    "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization, so that nobody knows whether it "
+    "is called before `lr_scheduler.step()`, as it must be. "
+    "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 )
 
 
@@ -83,12 +89,15 @@ class LRScheduler:
 
     def get_lr(self) -> list[Any]:
         """The next rate of each group."""
-        if not self._get_lr_called_within_step:
-            warnings.warn(
-                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", stacklevel=2
-            )
+        self._warn_of_a_call_outside_step()
         pairs = zip(rates(self.optimizer), self.base_lrs, strict=True)
         return [self._next(lr, base) for lr, base in pairs]
+
+    def _warn_of_a_call_outside_step(self) -> None:
+        if not self._get_lr_called_within_step:
+            warnings.warn(
+                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", stacklevel=3
+            )
 
     def get_last_lr(self) -> list[Any]:
         """The rates that were set last."""
@@ -96,11 +105,15 @@ class LRScheduler:
 
     def step(self, epoch: Any = None) -> None:
         """Set the next rates."""
-        if self._step_count == 1 and not self.optimizer._opt_called:
-            warnings.warn(_ORDER, stacklevel=2)
+        if self._step_count == 1:
+            step = self.optimizer.step
+            if not (hasattr(step, "_wrapped_by_lr_sched") or hasattr(step, "hooked")):
+                warnings.warn(_OVERRIDDEN, stacklevel=2)
+            elif not self.optimizer._opt_called:
+                warnings.warn(_ORDER, stacklevel=2)
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(_EPOCH, stacklevel=2)
+            warnings.warn(EPOCH_DEPRECATION_WARNING, stacklevel=2)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: Any = None) -> None:

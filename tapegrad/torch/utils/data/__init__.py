@@ -1,5 +1,6 @@
 """Datasets, samplers and loaders, as in `torch.utils.data`."""
 
+from tapegrad.torch._absent import part
 from tapegrad.torch._missing import refusing
 from tapegrad.torch.utils.data._collate import default_collate, default_convert
 from tapegrad.torch.utils.data._workers import get_worker_info
@@ -22,6 +23,12 @@ from tapegrad.torch.utils.data.sampler import (
     SequentialSampler,
     SubsetRandomSampler,
     WeightedRandomSampler,
+)
+
+#: Where scripts import the functions for batches of their own from.
+_utils = part(__name__, "_utils", "The parts of `torch.utils.data`.")
+_utils.collate = part(
+    _utils.__name__, "collate", "From items to batches.", default_collate=default_collate, default_convert=default_convert
 )
 
 __getattr__ = refusing(globals())
