@@ -7,18 +7,17 @@ from typing import Any
 import numpy as np
 
 from tapegrad.core import tensor as core
-from tapegrad.tf.convert import convert
+from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.dtypes import as_dtype
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
 from tapegrad.tf.later import on_values
-from tapegrad.tf.operators import pair
-from tapegrad.tf.shapes import TensorShape
+from tapegrad.tf.operators import pair, shape_text
 from tapegrad.tf.tensor import Tensor
 
 
 def _fail(message: Any, text: str) -> None:
-    raise invalid(None, f"{message + ' ' if message else ''}{text}")
+    raise invalid(None, f"{f'{message}{chr(10)}' if message else ''}{text}")
 
 
 @export("debugging.Assert", "Assert")
@@ -35,14 +34,35 @@ def Assert(condition: Any, data: Any, summarize: Any = None, name: str | None = 
 def _compared(name: str, test: Any, words: str) -> None:
     def check(x: Any, y: Any, message: Any = None, summarize: Any = None, name: str | None = None) -> None:
         def compare(a: Any, b: Any) -> None:
-            if not np.all(test(a, b)):
-                _fail(message, f"Condition x {words} y did not hold.\nx: {a}\ny: {b}")
+            try:
+                hit = np.asarray(test(a, b))
+            except ValueError:
+                raise invalid(None, f"Incompatible shapes: {shape_text(a)} vs. {shape_text(b)}") from None
+            if not hit.all():
+                _fail(message, f"Condition x {words} y did not hold.\n{_shown(a, b, hit, 3 if summarize is None else summarize)}")
 
         on_values(compare, *pair(x, y))
 
     check.__name__ = check.__qualname__ = f"assert_{name}"
     check.__doc__ = f"Raises InvalidArgumentError unless x {words} y for all elements."
     export(f"debugging.assert_{name}", *[f"assert_{name}"] * (name in ("equal", "greater", "less")))(check)
+
+
+def _shown(a: Any, b: Any, hit: Any, most: int) -> str:
+    """Where a comparison failed and what stands there, and the first elements of both sides, as many as are asked for."""
+    most = hit.size if most < 0 else most
+    bad = np.argwhere(~hit)[:most]
+    places = tuple(bad.T)
+    sides = [("x", a, np.broadcast_to(a, hit.shape)), ("y", b, np.broadcast_to(b, hit.shape))]
+    lines = []
+    if hit.ndim:
+        lines = [f"Indices of first {len(bad)} different values:", f"{bad}"]
+        for name, _, whole in sides:
+            lines += [f"Corresponding {name} values:", f"{np.asarray(whole[places])}"]
+    for name, own, _ in sides:
+        first = np.asarray(own).reshape(-1)[:most]
+        lines += [f"First {first.size} elements of {name}:", f"{first}"]
+    return "\n".join(lines)
 
 
 for _name, _test, _words in (
@@ -112,30 +132,6 @@ def assert_all_finite(x: Any, message: str, name: str | None = None) -> Tensor:
     return check_numerics(x, message)
 
 
-@export("debugging.assert_rank", "assert_rank")
-def assert_rank(x: Any, rank: Any, message: Any = None, name: str | None = None) -> None:
-    """Raises ValueError unless the tensor has that many axes."""
-    x = convert(x)
-    if x.array.ndim != int(rank):
-        raise ValueError(f"{message or ''} Tensor must have rank {int(rank)}.  Received rank {x.array.ndim}, shape {x.shape}")
-
-
-@export("debugging.assert_rank_at_least")
-def assert_rank_at_least(x: Any, rank: Any, message: Any = None, name: str | None = None) -> None:
-    """Raises ValueError unless the tensor has at least that many axes."""
-    x = convert(x)
-    if x.array.ndim < int(rank):
-        raise ValueError(f"{message or ''} Tensor must have rank at least {int(rank)}.  Received rank {x.array.ndim}")
-
-
-@export("debugging.assert_rank_in")
-def assert_rank_in(x: Any, ranks: Any, message: Any = None, name: str | None = None) -> None:
-    """Raises ValueError unless the number of axes is one of these."""
-    x = convert(x)
-    if x.array.ndim not in [int(r) for r in ranks]:
-        raise ValueError(f"{message or ''} Tensor must have rank in {list(ranks)}.  Received rank {x.array.ndim}")
-
-
 @export("debugging.assert_type")
 def assert_type(tensor: Any, tf_type: Any, message: Any = None, name: str | None = None) -> None:
     """Raises TypeError unless the tensor has this dtype."""
@@ -155,34 +151,11 @@ def assert_integer(x: Any, message: Any = None, name: str | None = None) -> None
 @export("debugging.assert_same_float_dtype")
 def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> Any:
     """The one floating dtype of all tensors; raises ValueError where there are several."""
-    found = {convert(t).dtype for t in tensors or ()} | ({as_dtype(dtype)} if dtype is not None else set())
+    found = {convert(t).dtype for t in tensors or () if t is not None} | ({as_dtype(dtype)} if dtype is not None else set())
+    found = found or {as_dtype("float32")}
     if len(found) != 1 or not next(iter(found)).is_floating:
         raise ValueError(f"Expected floating point type, one for all; got {found}.")
     return next(iter(found))
-
-
-@export("debugging.assert_scalar")
-def assert_scalar(tensor: Any, message: Any = None, name: str | None = None) -> Tensor:
-    """The tensor itself; raises ValueError unless it has no axes."""
-    x = convert(tensor)
-    if x.array.ndim:
-        raise ValueError(f"{message or ''}Expected scalar shape, saw shape: {x.shape}.")
-    return x
-
-
-@export("debugging.assert_shapes")
-def assert_shapes(shapes: Any, data: Any = None, summarize: Any = None, message: Any = None, name: str | None = None) -> None:
-    """Raises ValueError unless tensors have shapes in which the same letter means the same length."""
-    known: dict[Any, int] = {}
-    for x, wanted in shapes.items() if isinstance(shapes, dict) else shapes:
-        actual = tuple(convert(x.deref() if hasattr(x, "deref") else x).array.shape)
-        symbols = tuple(wanted) if isinstance(wanted, list | tuple | TensorShape | str) else (wanted,)
-        if len(symbols) != len(actual):
-            raise ValueError(f"{message or ''} expected rank {len(symbols)} for {symbols}, got shape {actual}")
-        for symbol, n in zip(symbols, actual, strict=True):
-            expected = symbol if isinstance(symbol, int) else known.setdefault(symbol, n) if symbol not in (None, ".") else n
-            if expected != n:
-                raise ValueError(f"{message or ''} Tensor dimension {symbol!r} must have size {expected}. Received size {n}")
 
 
 @export("debugging.is_numeric_tensor")
@@ -194,5 +167,27 @@ def is_numeric_tensor(tensor: Any) -> bool:
 @export("debugging.assert_proper_iterable")
 def assert_proper_iterable(values: Any) -> None:
     """Raises TypeError for a tensor, a string, or what cannot be iterated."""
-    if isinstance(values, core.Tensor | str | bytes | np.ndarray) or not hasattr(values, "__iter__"):
+    if isinstance(values, core.Tensor | str | bytes | np.ndarray):
         raise TypeError(f"Expected argument 'values' to be a 'proper' iterable.  Found: {type(values)}")
+    if not hasattr(values, "__iter__"):
+        raise TypeError(f"Expected argument 'values' to be iterable.  Found: {type(values)}")
+
+
+def _growing(x: Any, test: Any) -> Tensor:
+    raw = host(x)
+    if raw.dtype.kind not in "iuf" and raw.dtype.name != "bfloat16":
+        raise TypeError(f"Expected a tensor of numbers, got {convert(x).dtype!r}")
+    flat = raw.reshape(-1)
+    return fresh(np.bool_(np.all(test(flat[1:], flat[:-1]))))
+
+
+@export("math.is_non_decreasing")
+def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
+    """Whether no element, in the order of the flattened tensor, is less than the one before it."""
+    return _growing(x, np.greater_equal)
+
+
+@export("math.is_strictly_increasing")
+def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
+    """Whether every element, in the order of the flattened tensor, is greater than the one before it."""
+    return _growing(x, np.greater)

@@ -67,7 +67,10 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
     x = convert(t)
     limit = convert(clip_norm, x.array.dtype, prefer=True)
     norm = S.norm2(x, axis=tuple(axes) if isinstance(axes, list) else axes, keepdims=True)
-    return S.divide(S.multiply(x, limit), S.maximum(norm, limit))
+    y = S.divide(S.multiply(x, limit), S.maximum(norm, limit))
+    if y.array.shape != x.array.shape:
+        raise ValueError(f"clip_by_norm: Shapes {x.shape} and {limit.shape} are incompatible: the limit must broadcast to the tensor")
+    return y
 
 
 @export("clip_by_average_norm")

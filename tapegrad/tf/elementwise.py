@@ -35,6 +35,9 @@ def truncated(x: Any, y: Any, *, rest: bool) -> Tensor:
 def no_nan(x: Any, y: Any, *, divide: bool) -> Tensor:
     """x / y or x * y, and 0 where y is 0 whatever x is; the derivative there is 0 too."""
     a, b = pair(x, y)
+    if divide and a.array.dtype.kind in "iu" and a.array.dtype == b.array.dtype:
+        wide = np.dtype(np.float64 if a.array.dtype.itemsize >= 4 else np.float32)
+        a, b = S.convert(a, wide), S.convert(b, wide)
     zero = S.equal(b, 0)
     if not divide:
         return S.where(zero, S.zeros((), dtype=a.array.dtype), S.multiply(a, b))
@@ -95,6 +98,12 @@ def argument(x: Tensor) -> Tensor:
     if x.array.dtype.kind == "c":
         return S.atan2(S.imag(x), S.real(x))
     return S.where(S.less(x, 0), x.array.dtype.type(np.pi), S.zeros((), dtype=x.array.dtype))
+
+
+def square_apart(x: Any, y: Any) -> Tensor:
+    """(x - y) times its conjugate."""
+    off = S.subtract(x, y)
+    return S.multiply(off, S.conj(off)) if off.array.dtype.kind == "c" else S.square(off)
 
 
 def complex_of(real: Any, imag: Any) -> Tensor:
@@ -181,10 +190,11 @@ math.softplus nn.softplus | features, name=None | S.softplus(features)
 math.softsign nn.softsign | features, name=None | S.softsign(features)
 math.sqrt sqrt | x, name=None | S.sqrt(x)
 math.square square | x, name=None | S.square(x)
-math.squared_difference | x, y, name=None | S.square(S.subtract(x, y))
+math.squared_difference | x, y, name=None | square_apart(x, y)
 math.subtract subtract | x, y, name=None | S.subtract(x, y)
 math.tan tan | x, name=None | S.tan(x)
 math.tanh tanh nn.tanh | x, name=None | S.tanh(x)
+realdiv | x, y, name=None | S.divide(x, y)
 math.truediv truediv | x, y, name=None | S.divide(x, y)
 truncatediv | x, y, name=None | truncated(x, y, rest=False)
 truncatemod | x, y, name=None | truncated(x, y, rest=True)
@@ -212,6 +222,7 @@ bitwise.right_shift | x, y, name=None | S.bitwise_right_shift(x, y)
     pair=pair,
     plus=plus,
     polynomial=polynomial,
+    square_apart=square_apart,
     power=power,
     truncated=truncated,
 )

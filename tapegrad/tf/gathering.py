@@ -14,7 +14,7 @@ from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
 from tapegrad.tf.operators import _check, mismatch_in, pair, shape_text
 from tapegrad.tf.shapes import TensorShape, lengths
-from tapegrad.tf.style import S
+from tapegrad.tf.style import S, short
 from tapegrad.tf.tensor import Tensor, made
 
 
@@ -26,7 +26,8 @@ def index_of(indices: Any, size: int, name: str) -> Any:
     raw = np.asarray(raw)
     if raw.dtype.kind not in "iu":
         if raw.size:
-            raise invalid(f"{name}", f"Value for attr 'Tindices' of {raw.dtype} is not in the list of allowed values")
+            allowed = "int16, int32, int64"
+            raise invalid(f"{name}", f"Value for attr 'Tindices' of {short(raw.dtype)} is not in the list of allowed values: {allowed}")
         raw = raw.astype(np.int32)
     if raw.size and furthest(raw) >= size:
         bad = np.flatnonzero((raw < 0) | (raw >= size))[0]
@@ -48,12 +49,17 @@ def gather(
     """The slices of `params` at indices along an axis; the gradient of whole rows of a table keeps just these rows."""
     x = convert(params)
     rank = x.array.ndim
-    batch = int(batch_dims)
+    batch = 0 if batch_dims is None else int(batch_dims)
     if batch < 0:
         batch += convert(indices).array.ndim
-    axis = batch if axis is None else int(axis) % max(rank, 1)
     if not rank:
         raise invalid("GatherV2", "params must be at least 1 dimensional")
+    axis = batch if axis is None else int(axis)
+    if not -rank <= axis < rank:
+        raise invalid("GatherV2", f"Expected axis in the range [-{rank}, {rank}), but got {axis}")
+    axis %= rank
+    if axis < batch:
+        raise invalid("GatherV2", f"batch_dims ({batch}) must be less than or equal to axis ({axis})")
     index = index_of(indices, x.array.shape[axis], "GatherV2")
     if not batch:
         if axis == 0:
@@ -98,10 +104,40 @@ def _tuples(x: Any, index: Any, batch: int, name: str) -> tuple[Any, ...]:
 def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None = None, bad_indices_policy: str = "") -> Tensor:
     """The elements or slices at index tuples, which are the rows of `indices`."""
     x = convert(params)
-    index = host(indices)
+    index, batch = host(indices), int(batch_dims)
+    if bad_indices_policy not in _POLICIES:
+        raise ValueError(f"gather_nd: bad_indices_policy must be one of {', '.join(map(repr, _POLICIES))}, got {bad_indices_policy!r}")
+    if bad_indices_policy == "IGNORE" and index.size:
+        sizes = np.asarray(x.array.shape[batch : batch + index.shape[-1]])
+        good = ((index >= 0) & (index < sizes)).all(-1)
+        found = S.getitem(x, _tuples(x.array, np.where(good[..., None], index, 0), batch, "GatherNd"))
+        return S.where(fresh(good.reshape(good.shape + (1,) * (found.array.ndim - good.ndim))), found, x.array.dtype.type(0))
+    if index.ndim and not index.shape[-1]:  # an empty index is all that the batch axes leave
+        whole = S.reshape(x, (*x.array.shape[:batch], *(1,) * (index.ndim - 1 - batch), *x.array.shape[batch:]))
+        return S.broadcast_to(whole, (*index.shape[:-1], *x.array.shape[batch:]))
     if not batch_dims and index.ndim == 2 and index.shape[1] == 1:  # whole rows: the gradient keeps just these
         return gather(x, index[:, 0])
-    return S.getitem(x, _tuples(x.array, index, int(batch_dims), "GatherNd"))
+    return S.getitem(x, _tuples(x.array, index, batch, "GatherNd"))
+
+
+_POLICIES = ("", "DEFAULT", "ERROR", "IGNORE")
+
+
+def check_updates(index: tuple[int, ...], updates: tuple[int, ...], shape: tuple[int, ...], name: str) -> None:
+    """Raise where updates have not the shape that their index tuples and the shape of what is written to say."""
+    outer, depth = len(index) - 1, index[-1]
+    said = {"indices": list(index), "input": list(shape), "updates": list(updates)}
+    texts = {k: f"[shape={str(v).replace(' ', '')}]" for k, v in said.items()}
+    if updates[:outer] != index[:-1]:
+        raise invalid(
+            name, f"Dimensions [0,{outer}) of indices{texts['indices']} must match dimensions [0,{outer}) of updates{texts['updates']}"
+        )
+    if updates[outer:] != shape[depth:]:
+        raise invalid(
+            name,
+            f"Dimensions [{depth},{len(shape)}) of input{texts['input']} must match dimensions [{outer},{len(updates)}) of "
+            f"updates{texts['updates']}",
+        )
 
 
 @export("scatter_nd")
@@ -109,13 +145,14 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
     """Zeros of a shape with updates added at index tuples."""
     u, wanted = convert(updates), lengths(shape)
     index = host(indices)
+    if 0 in wanted and index.size and u.array.size:
+        raise invalid("ScatterNd", f"Indices and updates specified for empty output shape {list(wanted)}")
     places = _tuples(np.broadcast_to(np.int8(0), wanted), index, 0, "ScatterNd")
-    inner = wanted[index.shape[-1] :]
-    if u.array.shape != (*index.shape[:-1], *inner):
-        raise invalid(
-            "ScatterNd",
-            f"Dimensions of updates {shape_text(u.array)} must match indices {shape_text(index)} and shape {list(wanted)}",
-        )
+    check_updates(index.shape, u.array.shape, wanted, "ScatterNd")
+    if u.array.dtype.kind == "O":
+        texts = np.full(wanted, b"", object)
+        np.add.at(texts, places, u.array)
+        return fresh(texts)
     return S.put_add(u, places, wanted)
 
 
@@ -124,8 +161,7 @@ def _scattered(tensor: Any, indices: Any, updates: Any, name: str) -> tuple[Tens
     u = convert(updates, x.array.dtype, prefer=not isinstance(updates, core.Tensor))
     index = host(indices)
     places = _tuples(x.array, index, 0, name)
-    if u.array.shape != (*index.shape[:-1], *x.array.shape[index.shape[-1] :]):
-        raise invalid(f"{name}", f"Outer dimensions of indices {shape_text(index)} and updates {shape_text(u.array)} must match")
+    check_updates(index.shape, u.array.shape, x.array.shape, name)
     return x, u, places
 
 
@@ -182,6 +218,8 @@ def tensor_scatter_nd_min(tensor: Any, indices: Any, updates: Any, name: str | N
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """`x` where the condition is true and `y` elsewhere; without these, the indices of what is true, a row for each."""
     c = convert(condition)
+    if x is not None and isinstance(condition, np.ndarray) and condition.dtype.kind in "iuf":
+        c = fresh(condition.astype(np.bool_))
     if x is None and y is None:
         return fresh(np.argwhere(c.array).astype(np.int64))
     if x is None or y is None:

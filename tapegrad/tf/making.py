@@ -137,9 +137,15 @@ def one_hot(
         raise invalid("OneHot", f"Value for attr 'TI' of {as_dtype(index.dtype).name} is not in the list of allowed values")
     if int(depth) < 0:
         raise invalid("OneHot", f"depth must be non-negative, got: {int(depth)}")
+    given = {n: convert(v).dtype for n, v in (("on_value", on_value), ("off_value", off_value)) if hasattr(v, "dtype")}
     if dtype is None:
-        dtype = next((convert(v).dtype for v in (on_value, off_value) if v is not None), FLOAT)
+        plain = (convert(v).dtype for v in (on_value, off_value) if v is not None)
+        dtype = next(iter(given.values()), None) or next(plain, FLOAT)
     wanted = numpy_dtype(dtype)
+    for n, of in given.items():
+        if of != as_dtype(dtype):
+            other = "dtype" if len(set(given.values())) == 1 else "off_value" if n == "on_value" else "on_value"
+            raise TypeError(f"one_hot: dtype {of.name} of {n} does not match {as_dtype(dtype).name} of {other}")
     rank = index.ndim
     axis = rank if axis is None or axis == -1 else axis
     if index.dtype.itemsize < 4:
@@ -158,6 +164,8 @@ def one_hot(
 def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = np.bool_, name: str | None = None) -> Tensor:
     """For each length, a row that is true as far as it reaches."""
     raw = host(lengths)
+    if maxlen is not None and host(maxlen).ndim:
+        raise ValueError(f"Argument `maxlen` must be scalar for sequence_mask, received `maxlen` = {maxlen}")
     n = int(raw.max(initial=0)) if maxlen is None else int(maxlen)
     return fresh((np.arange(n) < raw[..., None]).astype(numpy_dtype(dtype)))
 

@@ -235,12 +235,12 @@ def batch_normalization(
 ) -> Tensor:
     """(x - mean) / sqrt(variance + epsilon), scaled and shifted."""
     x = convert(x)
-    m, v = (convert(t, x.array.dtype, prefer=not isinstance(t, core.Tensor)) for t in (mean, variance))
+    m, v = (convert(t) if isinstance(t, core.Tensor) else convert(t, x.array.dtype, prefer=True) for t in (mean, variance))
     factor = S.reciprocal(S.sqrt(S.add(v, variance_epsilon)))
     if scale is not None:
         factor = S.multiply(factor, scale)
     shift = S.negative(S.multiply(m, factor)) if offset is None else S.subtract(offset, S.multiply(m, factor))
-    return S.add(S.multiply(x, factor), shift)
+    return S.add(S.multiply(x, cast(factor, x.dtype)), cast(shift, x.dtype))  # halves have wider moments and parameters
 
 
 @export("nn.local_response_normalization", "nn.lrn")

@@ -193,7 +193,11 @@ def _check(shape: tuple[int, ...], index: Any) -> None:
     """Raise what TensorFlow raises for an integer out of range, or too many indices."""
     parts = index if type(index) is tuple else (index,)
     given = sum(1 for k in parts if k is not None and k is not Ellipsis)
+    if len(parts) - given > 1 and sum(1 for k in parts if k is Ellipsis) > 1:
+        raise invalid("StridedSlice", "Multiple ellipses in slice spec not allowed")
     if given > len(shape):
+        if not shape:
+            raise invalid("StridedSlice", "Attempting to slice scalar input.")
         raise invalid("StridedSlice", f"Index out of range using input dim {len(shape)}; input has only {len(shape)} dims")
     axis = 0
     for k in parts:

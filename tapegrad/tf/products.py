@@ -45,12 +45,12 @@ def matmul(
     name: str | None = None,
 ) -> Tensor:
     """The matrix product of the last two axes, each transposed first if asked for."""
-    if not (transpose_a or transpose_b or adjoint_a or adjoint_b):
-        y = product(a, b)
-    else:
-        x1, x2 = pair(a, b)
-        y = product(_turned(x1, transpose_a, adjoint_a), _turned(x2, transpose_b, adjoint_b))
-    return y if output_type is None else cast(y, output_type)
+    if output_type is None and not (transpose_a or transpose_b or adjoint_a or adjoint_b):
+        return product(a, b)
+    x1, x2 = pair(a, b)
+    if output_type is not None:  # what is narrow is summed in the dtype that is asked for
+        x1, x2 = cast(x1, output_type), cast(x2, output_type)
+    return product(_turned(x1, transpose_a, adjoint_a), _turned(x2, transpose_b, adjoint_b))
 
 
 @export("linalg.matvec")
@@ -77,6 +77,13 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     if not isinstance(axes, int):
         first, second = ([int(k) for k in (part if isinstance(part, list | tuple) else [part])] for part in axes)
         axes = (first, second)
+        if len(first) != len(second):
+            raise ValueError(f"Different number of contraction axes `a` and `b`, {len(first)} != {len(second)}.")
+        for v, own in ((x, first), (y, second)):
+            if any(not -v.array.ndim <= k < v.array.ndim for k in own):
+                raise IndexError(f"tf.tensordot: axes {own} are out of range for shape {shape_text(v.array)}")
+    elif not 0 <= axes <= min(x.array.ndim, y.array.ndim):
+        raise ValueError(f"`axes` must be an integer from 0 to {min(x.array.ndim, y.array.ndim)}, the smaller rank, got {axes}")
     return S.tensordot(x, y, axes=axes)
 
 
@@ -97,13 +104,15 @@ def norm(tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool =
     x = convert(tensor)
     if x.array.dtype.kind not in "fcV":
         raise invalid(None, f"tf.norm: expected a floating tensor, got {x.dtype.name}")
+    if isinstance(axis, list | tuple) and not (
+        len(axis) in (1, 2) and all(isinstance(a, int | np.integer) for a in axis) and len({a % x.array.ndim for a in axis}) == len(axis)
+    ):
+        raise ValueError(f"'axis' must be None, an integer, or a tuple of 2 unique integers, got {axis}")
     if isinstance(axis, list | tuple) and len(axis) == 2:
         return _matrix_norm(x, ord, tuple(int(a) for a in axis), keepdims)
     if isinstance(axis, list | tuple):
-        if len(axis) != 1:
-            raise ValueError("'axis' must be None, an integer, or a tuple of 2 unique integers")
         axis = axis[0]
-    if ord in ("euclidean", "fro", 2):
+    if ord in ("euclidean", 2):
         return S.norm2(x, axis=axis, keepdims=keepdims)
     if isinstance(ord, str) or (ord != np.inf and ord <= 0):
         raise ValueError(f"'ord' must be a supported vector norm, got {ord}")
@@ -258,69 +267,7 @@ def _matrix(x: Any, name: str) -> Tensor:
     return x
 
 
-# -- diagonals -------------------------------------------------------------------------------------------------
-@export("linalg.diag")
-def diag(
-    diagonal: Any,
-    name: str = "diag",
-    k: Any = 0,
-    num_rows: int = -1,
-    num_cols: int = -1,
-    padding_value: Any = 0,
-    align: str = "RIGHT_LEFT",
-) -> Tensor:
-    """Matrices with these elements on diagonal k."""
-    x, k = convert(diagonal), _one_diagonal(k)
-    n = x.array.shape[-1]
-    square = num_rows == num_cols == -1
-    rows = num_rows if num_rows != -1 else n + (abs(k) if square else max(-k, 0))
-    cols = num_cols if num_cols != -1 else n + (abs(k) if square else max(k, 0))
-    y = S.put_diagonal(x, offset=k, shape=(rows, cols))
-    if padding_value:
-        off = 1 - np.eye(rows, cols, k=k, dtype=x.array.dtype)
-        y = S.add(y, fresh(off * np.asarray(padding_value, x.array.dtype)))
-    return y
-
-
-def _one_diagonal(k: Any) -> int:
-    if np.ndim(k):
-        raise NotImplementedError("a band of several diagonals (k a pair): tapegrad's facade takes one diagonal at a time")
-    return int(k)
-
-
-@export("linalg.diag_part")
-def diag_part(input: Any, name: str = "diag_part", k: Any = 0, padding_value: Any = 0, align: str = "RIGHT_LEFT") -> Tensor:
-    """The elements on diagonal k."""
-    return S.diagonal(convert(input), offset=_one_diagonal(k))
-
-
-@export("linalg.tensor_diag")
-def tensor_diag(diagonal: Any, name: str | None = None) -> Tensor:
-    """A tensor (*I, *I) with these elements where both halves of the index agree."""
-    x = convert(diagonal)
-    return S.reshape(S.put_diagonal(S.reshape(x, (-1,))), (*x.array.shape, *x.array.shape))
-
-
-@export("linalg.tensor_diag_part")
-def tensor_diag_part(input: Any, name: str | None = None) -> Tensor:
-    """The elements of a tensor (*I, *I) where both halves of the index agree."""
-    x = convert(input)
-    half = x.array.shape[: x.array.ndim // 2]
-    n = int(np.prod(half, dtype=int))
-    return S.reshape(S.diagonal(S.reshape(x, (n, n))), half)
-
-
-@export("linalg.set_diag")
-def set_diag(input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0, align: str = "RIGHT_LEFT") -> Tensor:
-    """The matrices with other elements on diagonal k."""
-    x, d = pair(input, diagonal)
-    mismatch_in("MatrixSetDiagV3", [x, d])
-    k, shape = _one_diagonal(k), x.array.shape
-    off = 1 - np.eye(shape[-2], shape[-1], k=k, dtype=x.array.dtype)
-    placed = S.put_diagonal(d, offset=k, shape=shape[-2:])
-    return S.add(S.where(fresh(off > 0), x, x.array.dtype.type(0)), placed)
-
-
+# -- bands and traces -------------------------------------------------------------------------------------------
 @export("linalg.band_part")
 def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
     """The matrices with zeros outside of a band; -1 keeps a whole triangle."""

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from tapegrad.core import tensor as core
-from tapegrad.tf.convert import cast, convert, fresh, host
+from tapegrad.tf.convert import cast, convert, fresh
 from tapegrad.tf.dtypes import int64, numpy_dtype
 from tapegrad.tf.elementwise import truncated
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
-from tapegrad.tf.operators import pair
+from tapegrad.tf.operators import pair, shape_text
 from tapegrad.tf.style import S, not_allowed
 from tapegrad.tf.tensor import Tensor
 
@@ -24,6 +24,9 @@ def axes_of(axis: Any, rank: int) -> Any:
     if isinstance(axis, core.Tensor | np.ndarray):
         axis = np.asarray(axis).tolist()
     found = tuple(int(a) for a in axis) if isinstance(axis, list | tuple | range) else int(axis)
+    if isinstance(found, tuple) and len({a % max(rank, 1) for a in found}) < len(found):
+        twice = next(a for k, a in enumerate(found) if a % max(rank, 1) in {b % max(rank, 1) for b in found[:k]})
+        raise invalid(None, f"Invalid reduction arguments: Axes contains duplicate dimension: {twice}")
     for a in found if isinstance(found, tuple) else (found,):
         if not -max(rank, 1) <= a < max(rank, 1):
             raise invalid(None, f"Invalid reduction dimension ({a} for input with {rank} dimension(s)")
@@ -70,8 +73,11 @@ def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: bool = False, nam
     if kind in "iub":
         if kind == "b":
             raise not_allowed("Mean", x.array.dtype)
-        total = reduce_sum(x, axis, keepdims)
-        return truncated(total, x.array.dtype.type(_count(x, axis)), rest=False)
+        count, most = _count(x, axis), np.iinfo(x.array.dtype).max
+        if count <= most:
+            return truncated(reduce_sum(x, axis, keepdims), x.array.dtype.type(count), rest=False)
+        total = S.sum(x, axis=axis, dtype=np.dtype(np.int64), keepdims=bool(keepdims))  # the number of elements does not fit
+        return S.convert(truncated(total, np.int64(count), rest=False), x.array.dtype)
     return S.mean(x, axis=axis, keepdims=bool(keepdims))
 
 
@@ -109,17 +115,22 @@ def reduce_prod(input_tensor: Any, axis: Any = None, keepdims: bool = False, nam
     return S.prod(x, axis=axes_of(axis, len(x.array.shape)), dtype=x.array.dtype, keepdims=bool(keepdims))
 
 
+def _booleans(x: Any, name: str) -> Tensor:
+    empty = isinstance(x, list | tuple) and not len(x)
+    return convert(x, np.dtype(np.bool_)) if empty else _input(x, name, "b")
+
+
 @export("math.reduce_all", "reduce_all")
 def reduce_all(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """Whether all booleans along axes are true."""
-    x = _input(input_tensor, "All", "b")
+    x = _booleans(input_tensor, "All")
     return S.all(x, axis=axes_of(axis, len(x.array.shape)), keepdims=bool(keepdims))
 
 
 @export("math.reduce_any", "reduce_any")
 def reduce_any(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """Whether any boolean along axes is true."""
-    x = _input(input_tensor, "Any", "b")
+    x = _booleans(input_tensor, "Any")
     return S.any(x, axis=axes_of(axis, len(x.array.shape)), keepdims=bool(keepdims))
 
 
@@ -204,6 +215,8 @@ def _arg(x: Any, axis: Any, output_type: Any, op: Any) -> Tensor:
     rank = len(x.array.shape)
     if not -rank <= axis < rank:
         raise invalid("ArgMax", f"Expected dimension in the range [{-rank}, {rank}), but got {axis}")
+    if not x.array.shape[axis] and not x.array.size:
+        raise invalid("ArgMax", f"Reduction axis {axis} is empty in shape {shape_text(x.array)}")
     found = op(x, axis=axis)
     wanted = numpy_dtype(output_type)
     return found if found.array.dtype == wanted else cast(found, output_type)
@@ -270,10 +283,50 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, index_type: Any = np.int3
     """The k largest elements of the last axis and their indices, the first of equal ones first."""
     x = convert(input)
     k = int(k)
+    if k < 0:
+        raise invalid("TopKV2", f"Need k >= 0, got {k}")
     if not x.array.shape or k > x.array.shape[-1]:
         raise invalid("TopKV2", f"input must have at least k columns. Had {x.shape}, needed {k}")
     order = S.getitem(S.argsort(x, axis=-1, descending=True), (..., slice(0, k)))
     return TopK(S.take_along_axis(x, order, axis=-1), cast(order, index_type))
+
+
+def _approximate(operand: Any, k: int, axis: int, toward: Any) -> TopK:
+    x = convert(operand)
+    if not -x.array.ndim <= axis < x.array.ndim:
+        raise invalid("ApproxTopK", f"reduction_dimension {axis} is out of range for shape {shape_text(x.array)}")
+    if not 0 <= k <= x.array.shape[axis]:
+        raise invalid("ApproxTopK", f"expected 0 <= k <= {x.array.shape[axis]}, the length of axis {axis}, got {k}")
+    values, indices = top_k(toward(S.moveaxis(x, axis, -1)), k)
+    return TopK(S.moveaxis(toward(values), -1, axis), S.moveaxis(indices, -1, axis))
+
+
+@export("math.approx_max_k", "nn.approx_max_k")
+def approx_max_k(
+    operand: Any,
+    k: int,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+    name: str | None = None,
+) -> Any:
+    """The k largest elements along an axis and their indices: exact here, as TensorFlow's are on a CPU."""
+    return _approximate(operand, int(k), int(reduction_dimension), S.positive)
+
+
+@export("math.approx_min_k", "nn.approx_min_k")
+def approx_min_k(
+    operand: Any,
+    k: int,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+    name: str | None = None,
+) -> Any:
+    """The k smallest elements along an axis and their indices: exact here, as TensorFlow's are on a CPU."""
+    return _approximate(operand, int(k), int(reduction_dimension), S.negative)
 
 
 @export("math.in_top_k", "nn.in_top_k")
@@ -310,48 +363,11 @@ def searchsorted(
     """Where values would go in sorted rows."""
     a, b = pair(sorted_sequence, values)
     rows, wanted = np.asarray(a.array), np.asarray(b.array)
-    flat, found = rows.reshape(-1, rows.shape[-1]), wanted.reshape(-1, wanted.shape[-1])
+    if not wanted.size:
+        return fresh(np.zeros(wanted.shape, numpy_dtype(out_type)))
+    flat, found = rows.reshape(-1 if rows.size else wanted.size // wanted.shape[-1], rows.shape[-1]), wanted.reshape(-1, wanted.shape[-1])
     made_rows = [np.searchsorted(r, v, side=side) for r, v in zip(flat, found, strict=True)]  # type: ignore[call-overload]
     return fresh(np.reshape(made_rows, wanted.shape).astype(numpy_dtype(out_type)))
-
-
-@export("math.bincount")
-def bincount(
-    arr: Any,
-    weights: Any = None,
-    minlength: Any = None,
-    maxlength: Any = None,
-    dtype: Any = np.int32,
-    name: str | None = None,
-    axis: Any = None,
-    binary_output: bool = False,
-) -> Tensor:
-    """How often each integer occurs, or the sum of its weights."""
-    if axis is not None or binary_output:
-        raise NotImplementedError("tf.math.bincount(axis=..., binary_output=...): tapegrad counts all elements together")
-    raw = host(arr).ravel()
-    n = max(int(raw.max()) + 1 if raw.size else 0, int(minlength or 0))
-    if maxlength is not None:
-        n = min(n, int(maxlength))
-    keep = raw < n
-    if weights is not None:
-        w = S.reshape(convert(weights), (-1,))
-        return S.take_add(S.getitem(w, keep), fresh(raw[keep]), shape=(n,), axis=0)
-    return fresh(np.bincount(raw[keep], minlength=n).astype(numpy_dtype(dtype)))
-
-
-@export("math.confusion_matrix")
-def confusion_matrix(
-    labels: Any, predictions: Any, num_classes: Any = None, weights: Any = None, dtype: Any = np.int32, name: str | None = None
-) -> Tensor:
-    """How often each class (row) was predicted as each class (column)."""
-    a, b = (host(x).ravel() for x in (labels, predictions))
-    n = int(num_classes) if num_classes is not None else int(max(a.max(initial=-1), b.max(initial=-1))) + 1
-    if a.size and (min(a.min(), b.min()) < 0 or max(a.max(), b.max()) >= n):
-        raise invalid(None, f"`labels` and `predictions` must be in [0, {n})")
-    found = np.zeros((n, n), numpy_dtype(dtype))
-    np.add.at(found, (a, b), 1 if weights is None else host(weights).astype(found.dtype))
-    return fresh(found)
 
 
 class TopK(tuple[Tensor, Tensor]):

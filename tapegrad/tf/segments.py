@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.dtypes import finfo, is_inexact
 from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
@@ -72,11 +73,11 @@ def _zero(dtype: np.dtype[Any]) -> Any:
 
 
 def _lowest(dtype: np.dtype[Any]) -> Any:
-    return np.finfo(dtype).min if dtype.kind == "f" else np.iinfo(dtype).min
+    return finfo(dtype).min if is_inexact(dtype) else np.iinfo(dtype).min
 
 
 def _highest(dtype: np.dtype[Any]) -> Any:
-    return np.finfo(dtype).max if dtype.kind == "f" else np.iinfo(dtype).max
+    return finfo(dtype).max if is_inexact(dtype) else np.iinfo(dtype).max
 
 
 def _product(rows: Tensor, ids: Any, n: int) -> Tensor:
@@ -87,6 +88,8 @@ def _product(rows: Tensor, ids: Any, n: int) -> Tensor:
 def _sorted(how: Any, name: str) -> Any:
     def reduce(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
         ids = host(segment_ids)
+        if not convert(data).array.ndim:
+            raise invalid("Segment", "input must be at least rank 1")
         if ids.size and (np.any(np.diff(ids) < 0) or ids[0] < 0):
             raise invalid("Segment", "segment ids are not increasing")
         if convert(data).array.shape[:1] != ids.shape:

@@ -8,6 +8,8 @@ from typing import Any, SupportsIndex, final
 
 import numpy as np
 
+from tapegrad.tf.errors import invalid
+
 
 def _length(d: Any) -> int | None:
     if d is None or type(d) is int:
@@ -193,6 +195,8 @@ class TensorShape(tuple[Any, ...]):
         return not self._unknown
 
     def __eq__(self, other: object) -> bool:
+        if type(other) is int:
+            other = (other,)
         if not isinstance(other, tuple | list) and other is not None:
             return NotImplemented
         if isinstance(other, TensorShape) and (self._unknown or other._unknown):
@@ -239,9 +243,13 @@ def lengths(shape: Any) -> tuple[int, ...]:
     if hasattr(shape, "numpy"):
         shape = shape.numpy()
     if isinstance(shape, np.ndarray | np.generic):
+        if shape.ndim > 1:
+            raise invalid(None, f"dims must represent a vector, got shape [{','.join(map(str, shape.shape))}]")
         return tuple(int(n) for n in np.atleast_1d(shape))
     try:
         return tuple([n if type(n) is int else int(n) if isinstance(n, np.integer) else n.__index__() for n in shape])
     except (AttributeError, TypeError):
+        if isinstance(shape, list | tuple) and (size := np.shape(shape))[1:]:
+            raise invalid(None, f"dims must represent a vector, got shape [{','.join(map(str, size))}]") from None
         text = f"Cannot convert {shape!r} to a shape: expected integers"
     raise TypeError(text)

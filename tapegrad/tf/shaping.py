@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from builtins import range as builtin_range
 from typing import Any
 
 import numpy as np
 
 from tapegrad.compiled.tracing import has_values
-from tapegrad.core import tensor as core
-from tapegrad.tf.convert import all_tensors, convert, fresh, host, identity, tensors_of
-from tapegrad.tf.dtypes import int32, numpy_dtype
-from tapegrad.tf.errors import InvalidArgumentError, invalid
+from tapegrad.tf.convert import convert, fresh, host, identity
+from tapegrad.tf.dtypes import as_dtype, int32, numpy_dtype
+from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
-from tapegrad.tf.operators import mismatch_in, shape_text
+from tapegrad.tf.operators import shape_text
 from tapegrad.tf.shapes import TensorShape, lengths
 from tapegrad.tf.style import S
 from tapegrad.tf.tensor import Tensor
@@ -86,7 +86,10 @@ def _product(wanted: Any, fixed: int, free: int) -> str:
 def expand_dims(input: Any, axis: Any, name: str | None = None) -> Tensor:
     """The tensor with a new axis of length 1."""
     x = convert(input)
-    rank, axis = x.array.ndim, int(np.asarray(axis).reshape(()))
+    where = host(axis)
+    if where.size != 1:
+        raise invalid("ExpandDims", f"'dim' must be a tensor with a single value, got shape {shape_text(where)}")
+    rank, axis = x.array.ndim, int(where.reshape(()))
     if not -rank - 1 <= axis <= rank:
         raise invalid("ExpandDims", f"Tried to expand dim index {axis} for tensor with {rank} dimensions.")
     return S.expand_dims(x, axis=axis)
@@ -118,6 +121,8 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "tr
         axes = tuple(builtin_range(rank - 1, -1, -1))
         y = S.permute_dims(x, axes)
         return S.conj(y) if conjugate and y.array.dtype.kind == "c" else y
+    if np.ndim(perm) != 1:
+        raise invalid("Transpose", f"perm must be rank 1, got shape [{','.join(map(str, np.shape(perm)))}]")
     axes = lengths(perm)
     if sorted(p % rank if rank else p for p in axes) != list(builtin_range(rank)):
         raise invalid(
@@ -141,111 +146,6 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = F
 def adjoint(matrix: Any, name: str | None = None) -> Tensor:
     """The last two axes exchanged, and complex numbers conjugated."""
     return matrix_transpose(matrix, conjugate=True)
-
-
-@export("concat")
-def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
-    """Tensors one after the other along an axis."""
-    if isinstance(values, core.Tensor):
-        return identity(values)
-    if type(axis) is int and values and all_tensors(values):
-        try:
-            return S.concat(values, axis=axis)
-        except InvalidArgumentError:  # what is wrong is said below
-            pass
-    xs = tensors_of(values)
-    if not xs:
-        raise invalid("ConcatV2", "expected at least one tensor")
-    mismatch_in("ConcatV2", xs)
-    axis, first = int(axis), xs[0].array
-    if not -first.ndim <= axis < first.ndim:
-        raise invalid(
-            "ConcatV2", f"ConcatOp : Expected concatenating dimensions in the range [{-first.ndim}, {first.ndim}), but got {axis}"
-        )
-    for k, x in enumerate(xs[1:], 1):
-        a, b = list(first.shape), list(x.array.shape)
-        if len(a) != len(b):
-            raise invalid(
-                "ConcatV2",
-                "ConcatOp : Ranks of all input tensors should match: "
-                f"shape[0] = {shape_text(first)} vs. shape[{k}] = {shape_text(x.array)}",
-            )
-        if a[: axis % len(a)] + a[axis % len(a) + 1 :] != b[: axis % len(a)] + b[axis % len(a) + 1 :]:
-            raise invalid(
-                "ConcatV2",
-                f"ConcatOp : Dimension {axis} in both shapes must be equal: shape[0] = {shape_text(first)} vs. "
-                f"shape[{k}] = {shape_text(x.array)}",
-            )
-    return S.concat(xs, axis=axis)
-
-
-@export("stack")
-def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
-    """Tensors of one shape side by side along a new axis."""
-    if type(axis) is int and type(values) in (list, tuple) and values and all_tensors(values):
-        try:
-            return S.stack(values, axis=axis)
-        except InvalidArgumentError:  # what is wrong is said below
-            pass
-    xs = tensors_of(values)
-    if not xs:
-        return fresh(np.zeros(0, np.float32))
-    mismatch_in("Pack", xs)
-    for k, x in enumerate(xs[1:], 1):
-        if x.array.shape != xs[0].array.shape:
-            raise invalid(
-                "Pack",
-                f"Shapes of all inputs must match: values[0].shape = {shape_text(xs[0].array)} != "
-                f"values[{k}].shape = {shape_text(x.array)}",
-            )
-    rank = xs[0].array.ndim
-    if not -rank - 1 <= axis <= rank:
-        raise ValueError(f"Argument `axis` = {axis} not in range [{-rank - 1}, {rank + 1})")
-    return S.stack(xs, axis=axis)
-
-
-@export("parallel_stack")
-def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
-    """Tensors of one shape side by side along a new first axis."""
-    return stack(values)
-
-
-@export("unstack")
-def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Tensor]:
-    """The parts along an axis, each without it."""
-    x = convert(value)
-    n = x.array.shape[axis]
-    if num is not None and num != n:
-        raise invalid("Unpack", f"Input shape axis {axis} must equal {num}, got shape {shape_text(x.array)}")
-    return list(S.unstack(x, axis=axis))
-
-
-@export("split")
-def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: str = "split") -> list[Tensor]:
-    """The tensor cut along an axis, into equal parts or parts of given lengths, of which one may be -1."""
-    x = convert(value)
-    axis = int(axis)
-    n = x.array.shape[axis] if -x.array.ndim <= axis < x.array.ndim else None
-    if n is None:
-        raise invalid("Split", f"split_dim = {axis} is out of range for shape {shape_text(x.array)}")
-    if np.ndim(num_or_size_splits) == 0:
-        parts = int(num_or_size_splits)
-        if parts < 1 or n % parts:
-            raise invalid(
-                "Split",
-                "Number of ways to split should evenly divide the split dimension, but got "
-                f"split_dim {axis} (size = {n}) and num_split {parts}",
-            )
-        return list(S.split(x, parts, axis=axis))
-    sizes = [int(s) for s in np.asarray(num_or_size_splits)]
-    if sizes.count(-1) == 1:
-        sizes[sizes.index(-1)] = n - sum(sizes) - 1
-    if sum(sizes) != n or min(sizes) < 0:
-        raise invalid(
-            "SplitV",
-            f"Determined shape must match input shape along split_dim exactly: the sizes add up to {sum(sizes)}, it has {n}",
-        )
-    return list(S.split(x, tuple(int(c) for c in np.cumsum(sizes)[:-1]), axis=axis))
 
 
 @export("tile")
@@ -274,7 +174,12 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
     except ValueError:
         fits = False
     if not fits:
-        raise invalid("BroadcastTo", f"Incompatible shapes: {shape_text(x.array)} vs. [{','.join(map(str, wanted))}]")
+        target = f"[{','.join(map(str, wanted))}]"
+        raise invalid(
+            "BroadcastTo",
+            f"Unable to broadcast tensor of shape {shape_text(x.array)} to tensor of shape {target}: "
+            f"Incompatible shapes: {shape_text(x.array)} vs. {target}",
+        )
     return S.broadcast_to(x, wanted)
 
 
@@ -298,6 +203,8 @@ def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise invalid("Pad", f"paddings must be a matrix with 2 columns: {shape_text(pairs)}")
     widths = [(int(a), int(b)) for a, b in pairs]
+    if pairs.size and pairs.min() < 0:
+        raise invalid("Pad", f"Paddings must be non-negative: {pairs.tolist()}")
     mode = mode.upper()
     if mode not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
         raise ValueError(
@@ -312,6 +219,10 @@ def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any
                 "MirrorPad",
                 f"paddings must be no greater than the dimension size{' - 1' if mode == 'REFLECT' else ''}: {a}, {b} greater than {most}",
             )
+    if not widths:
+        return identity(x)
+    if x.array.dtype.kind == "O":
+        return fresh(_padded_text(x.array, widths, mode, constant_values))
     if mode != "CONSTANT":
         return S.pad(x, widths, mode.lower())
     value = convert(constant_values, x.array.dtype, prefer=True)
@@ -322,17 +233,48 @@ def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any
     return S.put(S.broadcast_to(value, tuple(n + a + b for n, (a, b) in zip(x.array.shape, widths, strict=True))), x, inside)
 
 
+def _padded_text(raw: Any, widths: list[tuple[int, int]], mode: str, value: Any) -> Any:
+    if mode != "CONSTANT":
+        return np.pad(raw, widths, mode.lower())  # type: ignore[call-overload]
+    found = np.full(tuple(n + a + b for n, (a, b) in zip(raw.shape, widths, strict=True)), b"", object)
+    if isinstance(value, str | bytes) or hasattr(value, "dtype"):
+        found[...] = convert(value).array
+    found[tuple(slice(a, a + n) for n, (a, _) in zip(raw.shape, widths, strict=True))] = raw
+    return found
+
+
 @export("reverse")
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
     """The elements along axes in reverse order."""
-    axes = lengths(axis)
-    return S.flip(convert(tensor), axis=axes) if axes else identity(tensor)
+    x, axes = convert(tensor), lengths(axis)
+    _in_range("ReverseV2", axes, x)
+    if len({a % x.array.ndim for a in axes}) < len(axes):
+        raise invalid("ReverseV2", f"axis {_twice(axes, x.array.ndim)} specified more than once.")
+    return S.flip(x, axis=axes) if axes else identity(tensor)
+
+
+def _in_range(name: str, axes: tuple[int, ...], x: Tensor) -> None:
+    rank = x.array.ndim
+    for a in axes:
+        if not -rank <= a < rank:
+            raise invalid(name, f"axis {a} is out of valid range [-{rank}, {rank - 1}]: dim {a} is out of range")
+
+
+def _twice(axes: tuple[int, ...], rank: int) -> int:
+    seen = [a % rank for a in axes]
+    return next(a for k, a in enumerate(seen) if a in seen[:k])
 
 
 @export("roll")
 def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
     """The elements along axes moved on, those that fall off the end at the beginning."""
-    return S.roll(convert(input), lengths(shift), axis=lengths(axis))
+    x, steps, axes = convert(input), lengths(shift), lengths(axis)
+    if not x.array.ndim:
+        raise invalid("Roll", "input must be 1-D or higher")
+    if len(steps) != len(axes):
+        raise invalid("Roll", f"shift and axis must have the same size: {len(steps)} and {len(axes)}")
+    _in_range("Roll", axes, x)
+    return S.roll(x, steps, axis=axes)
 
 
 @export("guarantee_const")
@@ -346,6 +288,16 @@ def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
     """The same bytes read as another dtype."""
     raw = np.ascontiguousarray(convert(input).array)
     wanted = np.dtype(numpy_dtype(type))
+    times = wanted.itemsize // raw.dtype.itemsize
+    if times > 1 and (not raw.ndim or raw.shape[-1] != times):
+        raise invalid(
+            "Bitcast",
+            f"Cannot bitcast from {as_dtype(raw.dtype).name} to {as_dtype(wanted).name}: expected a last axis of length {times}, "
+            f"got shape {shape_text(raw)}",
+        )
+    if not raw.size:
+        size = raw.shape[:-1] if times > 1 else raw.shape if times else (*raw.shape, raw.dtype.itemsize // wanted.itemsize)
+        return fresh(np.zeros(size, wanted))
     if wanted.itemsize == raw.dtype.itemsize:
         return fresh(raw.view(wanted).reshape(raw.shape))
     if wanted.itemsize < raw.dtype.itemsize:
@@ -362,8 +314,14 @@ def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
 @export("unravel_index")
 def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
     """Indices of a flattened array as tuples of coordinates, a row for each axis."""
-    raw = host(indices)
-    return fresh(np.asarray(np.unravel_index(raw, lengths(dims)), raw.dtype))
+    raw, sizes = host(indices), lengths(dims)
+    if 0 in sizes:
+        raise invalid("UnravelIndex", f"dims cannot contain a dim of zero: {list(sizes)}")
+    if math.prod(sizes) > np.iinfo(raw.dtype).max:
+        raise invalid("UnravelIndex", f"Input dims product is causing integer overflow: {list(sizes)} for {raw.dtype.name}")
+    if raw.size and (raw.min() < 0 or raw.max() >= math.prod(sizes)):
+        raise invalid("UnravelIndex", f"index is out of bound as with dims: {list(sizes)}")
+    return fresh(np.asarray(np.unravel_index(raw, sizes), raw.dtype))
 
 
 @export("space_to_depth", "nn.space_to_depth")

@@ -206,7 +206,7 @@ def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = No
 
 def format_(template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None) -> Tensor:
     """A text with tensors in the place of `{}`."""
-    from tapegrad.tf.various import formatted
+    from tapegrad.tf.printing import formatted
 
     given = inputs if isinstance(inputs, list | tuple) else [inputs]
     parts = template.split(placeholder)

@@ -199,7 +199,8 @@ def failed(op: Op, error: Exception, raws: Sequence[Any]) -> Exception:
             return invalid(None, f"Incompatible shapes: {a} vs. {b} [Op:{title(op)}]")
     found = call.failed(op, error, raws)
     if isinstance(found, ShapeError | BoundsError | MatrixError | DTypeError | RangeError):
-        singular = "Input is not invertible. " if isinstance(found, MatrixError) and "ingular" in str(found) else ""
+        said = isinstance(found, MatrixError) and "ingular" in str(found)
+        singular = f"Input {'matrix ' * (op.name != 'inv')}is not invertible. " if said else ""
         made = invalid(None, f"{singular}{found} [Op:{title(op)}]")
         for note in getattr(error, "__notes__", ()):
             made.add_note(note)

@@ -15,6 +15,7 @@ from tapegrad.sparse import SparseRows
 from tapegrad.tf.convert import convert, convert_raw, fresh, host, identity
 from tapegrad.tf.dtypes import DType, as_dtype, numpy_dtype
 from tapegrad.tf.errors import invalid
+from tapegrad.tf.gathering import check_updates
 from tapegrad.tf.names import scoped
 from tapegrad.tf.shapes import TensorShape, shape_of
 from tapegrad.tf.slices import IndexedSlices
@@ -77,7 +78,7 @@ class Variable(CoreVariable):
                 value = value()
             raw = settled(convert_raw(value, numpy_dtype(dtype))[0])
             self._begin(raw if isinstance(value, list | tuple | int | float) else raw.copy())
-        self.trainable = trainable is not False and synchronization is not VariableSynchronization.ON_READ
+        self.trainable = synchronization is not VariableSynchronization.ON_READ if trainable is None else bool(trainable)
         self.name = scoped(name or "Variable") + ":0"
         self._spec = None if shape is None else TensorShape(shape)
         if self._spec is not None and not self._spec.is_compatible_with(raw.shape):
@@ -129,6 +130,10 @@ class Variable(CoreVariable):
     def handle(self) -> Reference:
         """What stands for the variable itself, and not for its value."""
         return Reference(self)
+
+    @property
+    def initializer(self) -> None:
+        """None: an eager variable has its value from the beginning, and nothing is left to run."""
 
     @property
     def initial_value(self) -> NoReturn:
@@ -283,12 +288,7 @@ class Variable(CoreVariable):
     def _scatter_nd(self, indices: Any, updates: Any, how: Any) -> Variable:
         index, new = host(indices), host(convert(updates, self.array.dtype))
         k = index.shape[-1]
-        if k > self.array.ndim or new.shape != (*index.shape[:-1], *self.array.shape[k:]):
-            raise invalid(
-                "ResourceScatterNd",
-                f"expected updates.shape == indices.shape[:-1] + variable.shape[indices.shape[-1]:], got updates {list(new.shape)}, "
-                f"indices {list(index.shape)} and {self.name} {self.shape}",
-            )
+        check_updates(index.shape, new.shape, self.array.shape, "ResourceScatterNd")
         self._inside(index, self.array.shape[:k], "ResourceScatterNd")
         return self._rewritten(how, tuple(np.moveaxis(index, -1, 0)), updates, "ResourceScatterNd")
 

@@ -1,8 +1,7 @@
-"""What is left: printing, devices, configuration, checks, Fourier transforms, derivatives by differences."""
+"""What is left: devices, configuration, what is known of tensors, derivatives by differences."""
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import Any, NamedTuple
 
@@ -11,101 +10,9 @@ import numpy as np
 from tapegrad.compiled.tracing import has_values
 from tapegrad.core import tensor as core
 from tapegrad.tf import nest
-from tapegrad.tf.convert import cast, convert
-from tapegrad.tf.export import export, table
-from tapegrad.tf.later import on_values
-from tapegrad.tf.shapes import TensorShape
-from tapegrad.tf.style import S
+from tapegrad.tf.convert import convert
+from tapegrad.tf.export import export
 from tapegrad.tf.tensor import Tensor
-
-
-# -- printing ---------------------------------------------------------------------------------------------
-@export("print")
-def print_(*inputs: Any, **kwargs: Any) -> None:
-    """Print values as TensorFlow does: no commas, and only the first and last `summarize` elements of each axis."""
-    stream = kwargs.pop("output_stream", None)
-    summarize = kwargs.pop("summarize", 3)
-    sep, end = kwargs.pop("sep", " "), kwargs.pop("end", "\n")
-    kwargs.pop("name", None)
-    if kwargs:
-        raise ValueError(f"Unrecognized keyword arguments for tf.print: {kwargs}")
-    xs = [convert(x) for x in nest.flatten(list(inputs)) if isinstance(x, core.Tensor)]
-
-    def write(*values: Any) -> None:
-        left = iter(values)
-        shown = nest.map_structure(lambda x: formatted(next(left), summarize) if isinstance(x, core.Tensor) else x, list(inputs))
-        _write(sep.join(_printed(x, summarize) for x in shown) + end, stream)
-
-    on_values(write, *xs)
-
-
-def _write(text: str, stream: Any) -> None:
-    if isinstance(stream, str) and stream.startswith("file://"):
-        with open(stream.removeprefix("file://"), "a", encoding="utf-8") as f:
-            f.write(text)
-        return
-    out = sys.stderr if stream is None else stream
-    if isinstance(out, str):
-        out = {"stdout": sys.stdout, "stderr": sys.stderr}[out]
-    out.write(text)
-
-
-def _printed(x: Any, summarize: int | None) -> str:
-    if isinstance(x, core.Tensor) or hasattr(type(x), "__tapegrad_tensor__"):
-        return formatted(convert(x).numpy(), summarize)
-    if isinstance(x, np.ndarray):
-        return formatted(x, summarize)
-    if isinstance(x, dict):
-        return "{" + ", ".join(f"{k!r}: {_printed(v, summarize)}" for k, v in x.items()) + "}"
-    if isinstance(x, TensorShape):
-        return repr(x)
-    if isinstance(x, list | tuple):
-        inner = ", ".join(_printed(v, summarize) for v in x)
-        return f"[{inner}]" if isinstance(x, list) else f"({inner})"
-    return str(x)
-
-
-def formatted(x: Any, summarize: int | None) -> str:
-    """An array as TensorFlow prints it."""
-    if not getattr(x, "shape", ()):
-        return _number(x)
-    return _block(x, summarize, 1)
-
-
-def _number(v: Any) -> str:
-    if isinstance(v, bool | np.bool_):
-        return "1" if v else "0"
-    if isinstance(v, bytes):
-        return '"' + v.decode(errors="replace") + '"'
-    if isinstance(v, float | np.floating) or (getattr(v, "dtype", None) is not None and v.dtype.kind == "V"):
-        return _general(v)
-    if isinstance(v, complex | np.complexfloating):
-        return f"({_general(v.real)},{_general(v.imag)})"
-    return str(v)
-
-
-def _general(v: Any) -> str:
-    if np.isnan(v):
-        return "nan"
-    if np.isinf(v):
-        return "inf" if v > 0 else "-inf"
-    single = getattr(v, "dtype", None) == np.float32
-    text = f"{float(v):.{6 if single else 15}g}"
-    if (np.float32(text) if single else float(text)) == v:
-        return text
-    return f"{float(v):.{9 if single else 17}g}"
-
-
-def _block(x: Any, summarize: int | None, depth: int) -> str:
-    n = len(x)
-    every = summarize is None or summarize < 0 or n <= 2 * summarize
-    show = _number if x.ndim == 1 else lambda row: _block(row, summarize, depth + 1)
-    if every:
-        parts = [show(v) for v in x]
-    else:
-        assert summarize is not None
-        parts = [show(v) for v in x[:summarize]] + ["..."] + [show(v) for v in x[n - summarize :]]
-    return "[" + (" " if x.ndim == 1 else "\n" + " " * depth).join(parts) + "]"
 
 
 # -- devices and configuration -----------------------------------------------------------------------------
@@ -311,58 +218,6 @@ def get_build_info() -> dict[str, Any]:
     return {"is_cuda_build": False, "is_rocm_build": False, "is_tensorrt_build": False}
 
 
-# -- Fourier transforms -------------------------------------------------------------------------------------
-def _complex(x: Any) -> Tensor:
-    x = convert(x)
-    if x.array.dtype.kind != "c":
-        from tapegrad.tf.style import not_allowed
-
-        raise not_allowed("FFT", x.array.dtype)
-    return x
-
-
-def _axes(rank: int) -> tuple[int, ...]:
-    return tuple(range(-rank, 0))
-
-
-def _lengths(fft_length: Any) -> Any:
-    return None if fft_length is None else tuple(int(n) for n in np.atleast_1d(np.asarray(fft_length)))
-
-
-def _real(x: Any, fft_length: Any, rank: int) -> Tensor:
-    return S.rfftn(convert(x), s=_lengths(fft_length), axes=_axes(rank))
-
-
-def _unreal(x: Any, fft_length: Any, rank: int) -> Tensor:
-    return S.irfftn(_complex(x), s=_lengths(fft_length), axes=_axes(rank))
-
-
-table(
-    """
-signal.fft | input, name=None | S.fft(_complex(input))
-signal.ifft | input, name=None | S.ifft(_complex(input))
-signal.fft2d | input, name=None | S.fftn(_complex(input), axes=_axes(2))
-signal.ifft2d | input, name=None | S.ifftn(_complex(input), axes=_axes(2))
-signal.fft3d | input, name=None | S.fftn(_complex(input), axes=_axes(3))
-signal.ifft3d | input, name=None | S.ifftn(_complex(input), axes=_axes(3))
-signal.rfft | input_tensor, fft_length=None, name=None | _real(input_tensor, fft_length, 1)
-signal.rfft2d | input_tensor, fft_length=None, name=None | _real(input_tensor, fft_length, 2)
-signal.rfft3d | input_tensor, fft_length=None, name=None | _real(input_tensor, fft_length, 3)
-signal.irfft | input_tensor, fft_length=None, name=None | _unreal(input_tensor, fft_length, 1)
-signal.irfft2d | input_tensor, fft_length=None, name=None | _unreal(input_tensor, fft_length, 2)
-signal.irfft3d | input_tensor, fft_length=None, name=None | _unreal(input_tensor, fft_length, 3)
-signal.fftshift | x, axes=None, name=None | S.fftshift(C(x), axes=axes)
-signal.ifftshift | x, axes=None, name=None | S.ifftshift(C(x), axes=axes)
-""",
-    S=S,
-    C=convert,
-    _axes=_axes,
-    _complex=_complex,
-    _real=_real,
-    _unreal=_unreal,
-)
-
-
 @export("test.compute_gradient")
 def compute_gradient(f: Any, x: Any, delta: float | None = None) -> Any:
     """The Jacobians of a function of several tensors, by tapes and by differences: two lists of matrices."""
@@ -405,13 +260,3 @@ def map_structure_up_to(shallow_structure: Any, func: Any, *structures: Any) -> 
     return part(shallow_structure, *structures)
 
 
-@export("histogram_fixed_width")
-def histogram_fixed_width(
-    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = np.int32, name: str | None = None
-) -> Tensor:
-    """How many values lie in each of equal bins; those outside count in the outermost."""
-    x = np.asarray(convert(values).array, np.float64).ravel()
-    low, high = (float(v) for v in value_range)
-    n = int(nbins)
-    place = np.clip(np.floor((x - low) / (high - low) * n), 0, n - 1).astype(np.int64)
-    return cast(convert(np.bincount(place, minlength=n)), dtype)

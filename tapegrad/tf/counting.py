@@ -1,0 +1,112 @@
+"""How often things occur: `tf.math.bincount`, confusion matrices, histograms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.tf.convert import cast, convert, fresh, host
+from tapegrad.tf.dtypes import numpy_dtype
+from tapegrad.tf.errors import invalid
+from tapegrad.tf.export import export
+from tapegrad.tf.operators import shape_text
+from tapegrad.tf.style import S
+from tapegrad.tf.tensor import Tensor
+
+
+@export("math.bincount")
+def bincount(
+    arr: Any,
+    weights: Any = None,
+    minlength: Any = None,
+    maxlength: Any = None,
+    dtype: Any = np.int32,
+    name: str | None = None,
+    axis: Any = None,
+    binary_output: bool = False,
+) -> Tensor:
+    """How often each integer occurs, or the sum of its weights: in all, or with axis=-1 in each row of a matrix.
+
+    With `binary_output`, whether it occurs at all.  Integers of `maxlength` and more are left out.
+
+    >>> import tapegrad.tf as tf
+    >>> tf.math.bincount([[1, 2, 2], [0, 0, 3]], axis=-1, minlength=5).numpy().tolist()
+    [[0, 1, 2, 0, 0], [2, 0, 0, 1, 0]]
+    """
+    if axis not in (None, 0, -1):
+        raise ValueError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported.")
+    if binary_output and weights is not None:
+        raise ValueError("Arguments `binary_output` and `weights` are mutually exclusive. Please specify only one.")
+    raw = host(arr)
+    raw = raw.astype(np.int32) if raw.dtype.kind not in "iu" else raw
+    if axis == -1 and raw.ndim > 2:
+        raise invalid("DenseBincount", f"Shape must be at most rank 2 but is rank {raw.ndim}")
+    if raw.size and raw.min() < 0:
+        raise invalid("DenseBincount", "Input arr must be non-negative!")
+    rows = raw if axis == -1 and raw.ndim == 2 else raw.reshape(1, -1)
+    n = _number(raw, minlength, maxlength)
+    keep = rows < n
+    place = (rows + n * np.arange(len(rows))[:, None])[keep]
+    shape = (len(rows), n) if rows is raw else (n,)
+    if weights is None:
+        count = np.bincount(place, minlength=len(rows) * n)
+        return fresh((np.minimum(count, 1) if binary_output else count).reshape(shape).astype(numpy_dtype(dtype)))
+    w = convert(weights)
+    if not w.array.size and raw.size:
+        return bincount(arr, None, minlength, maxlength, w.dtype, axis=axis)
+    if w.array.shape != raw.shape:
+        raise invalid(
+            "DenseBincount",
+            f"`weights` must be the same shape as `arr` or a length-0 `Tensor`: {shape_text(w.array)} and {shape_text(raw)}",
+        )
+    picked = S.getitem(S.reshape(w, rows.shape), keep)
+    return S.reshape(S.take_add(picked, fresh(place), shape=(len(rows) * n,), axis=0), shape)
+
+
+def _number(raw: Any, minlength: Any, maxlength: Any) -> int:
+    """How many integers are counted."""
+    n = max(int(raw.max()) + 1 if raw.size else 0, 0 if minlength is None else int(host(minlength)))
+    return n if maxlength is None else min(n, int(host(maxlength)))
+
+
+@export("math.confusion_matrix")
+def confusion_matrix(
+    labels: Any, predictions: Any, num_classes: Any = None, weights: Any = None, dtype: Any = np.int32, name: str | None = None
+) -> Tensor:
+    """How often each class (row) was predicted as each class (column)."""
+    a, b = (host(x).ravel().astype(np.int64) for x in (labels, predictions))
+    for what, x in (("labels", a), ("predictions", b)):
+        if x.size and x.min() < 0:
+            raise invalid(None, f"`{what}` contains negative values.  \nCondition x >= 0 did not hold element-wise: {x.min()}")
+    n = int(num_classes) if num_classes is not None else int(max(a.max(initial=-1), b.max(initial=-1))) + 1
+    for what, x in (("labels", a), ("predictions", b)):
+        if x.size and x.max() >= n:
+            raise invalid(None, f"`{what}` out of bound\nCondition x < y did not hold: {x.max()} for {n} classes")
+    found = np.zeros((n, n), numpy_dtype(dtype))
+    np.add.at(found, (a, b), 1 if weights is None else host(weights).astype(found.dtype))
+    return fresh(found)
+
+
+@export("histogram_fixed_width")
+def histogram_fixed_width(
+    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = np.int32, name: str | None = None
+) -> Tensor:
+    """How many values lie in each of equal bins; those outside count in the outermost."""
+    place = host(histogram_fixed_width_bins(values, value_range, nbins)).reshape(-1)
+    return cast(fresh(np.bincount(place, minlength=int(nbins))), dtype)
+
+
+@export("histogram_fixed_width_bins")
+def histogram_fixed_width_bins(
+    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = np.int32, name: str | None = None
+) -> Tensor:
+    """In which of equal bins each value lies; those outside are in the outermost."""
+    low, high = (float(v) for v in host(value_range))
+    n = int(nbins)
+    if n <= 0:
+        raise invalid("HistogramFixedWidth", f"nbins should be a positive number, but got '{n}'")
+    if not low < high:
+        raise invalid("HistogramFixedWidth", f"value_range should satisfy value_range[0] < value_range[1], got [{low}, {high}]")
+    x = host(values).astype(np.float64)
+    return fresh(np.clip(np.floor((x - low) / (high - low) * n), 0, n - 1).astype(numpy_dtype(dtype)))

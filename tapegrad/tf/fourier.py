@@ -1,0 +1,63 @@
+"""`tf.signal`: Fourier transforms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.tf.convert import convert
+from tapegrad.tf.export import table
+from tapegrad.tf.style import S
+from tapegrad.tf.tensor import Tensor
+
+
+def _complex(x: Any) -> Tensor:
+    x = convert(x)
+    if x.array.dtype.kind != "c":
+        from tapegrad.tf.style import not_allowed
+
+        raise not_allowed("FFT", x.array.dtype)
+    return x
+
+
+def _axes(rank: int) -> tuple[int, ...]:
+    return tuple(range(-rank, 0))
+
+
+def _lengths(fft_length: Any) -> Any:
+    return None if fft_length is None else tuple(int(n) for n in np.atleast_1d(np.asarray(fft_length)))
+
+
+def _real(x: Any, fft_length: Any, rank: int) -> Tensor:
+    return S.rfftn(convert(x), s=_lengths(fft_length), axes=_axes(rank))
+
+
+def _unreal(x: Any, fft_length: Any, rank: int) -> Tensor:
+    return S.irfftn(_complex(x), s=_lengths(fft_length), axes=_axes(rank))
+
+
+table(
+    """
+signal.fft | input, name=None | S.fft(_complex(input))
+signal.ifft | input, name=None | S.ifft(_complex(input))
+signal.fft2d | input, name=None | S.fftn(_complex(input), axes=_axes(2))
+signal.ifft2d | input, name=None | S.ifftn(_complex(input), axes=_axes(2))
+signal.fft3d | input, name=None | S.fftn(_complex(input), axes=_axes(3))
+signal.ifft3d | input, name=None | S.ifftn(_complex(input), axes=_axes(3))
+signal.rfft | input_tensor, fft_length=None, name=None | _real(input_tensor, fft_length, 1)
+signal.rfft2d | input_tensor, fft_length=None, name=None | _real(input_tensor, fft_length, 2)
+signal.rfft3d | input_tensor, fft_length=None, name=None | _real(input_tensor, fft_length, 3)
+signal.irfft | input_tensor, fft_length=None, name=None | _unreal(input_tensor, fft_length, 1)
+signal.irfft2d | input_tensor, fft_length=None, name=None | _unreal(input_tensor, fft_length, 2)
+signal.irfft3d | input_tensor, fft_length=None, name=None | _unreal(input_tensor, fft_length, 3)
+signal.fftshift | x, axes=None, name=None | S.fftshift(C(x), axes=axes)
+signal.ifftshift | x, axes=None, name=None | S.ifftshift(C(x), axes=axes)
+""",
+    S=S,
+    C=convert,
+    _axes=_axes,
+    _complex=_complex,
+    _real=_real,
+    _unreal=_unreal,
+)

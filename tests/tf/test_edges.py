@@ -1,0 +1,135 @@
+"""Calls at the edges of what TensorFlow takes: bands of matrices, empty tensors, narrow integers, what occurs how often."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from tapegrad import tf
+
+BANDS = list(itertools.product(("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"), ((-1, 1), (0, 2), (-2, -1), (1, 1))))
+
+
+def read_band(x, low, high, align):
+    """The diagonals of a matrix by a loop, as the documentation of `tf.linalg.diag_part` says it."""
+    rows = {k: np.diagonal(x, k) for k in range(high, low - 1, -1)}
+    longest = max(map(len, rows.values()))
+    above, below = align.split("_")
+    found = np.full((len(rows), longest), 9.5)
+    for m, (k, row) in enumerate(rows.items()):
+        left = "LEFT" in ({above, below} if k == 0 else {above if k > 0 else below})
+        found[m, slice(0, len(row)) if left else slice(longest - len(row), None)] = row
+    return found[0] if low == high else found
+
+
+@pytest.mark.parametrize(("align", "k"), BANDS)
+def test_a_band_is_what_a_loop_over_diagonals_reads(align, k):
+    x = np.random.default_rng(0).normal(size=(3, 4))
+    found = tf.linalg.diag_part(tf.constant(x), k=k, padding_value=9.5, align=align)
+    np.testing.assert_array_equal(found, read_band(x, *k, align))
+
+
+@pytest.mark.parametrize(("align", "k"), BANDS)
+def test_a_band_made_into_a_matrix_and_read_again_is_the_band(align, k):
+    x = tf.constant(np.random.default_rng(1).normal(size=(2, 3, 4)))
+    band = tf.linalg.diag_part(x, k=k, align=align)
+    matrix = tf.linalg.diag(band, k=k, num_rows=3, num_cols=4, align=align, padding_value=0.25)
+    np.testing.assert_array_equal(tf.linalg.diag_part(matrix, k=k, align=align), band)
+    np.testing.assert_array_equal(tf.linalg.set_diag(tf.fill([2, 3, 4], tf.constant(0.25, tf.float64)), band, k=k, align=align), matrix)
+
+
+@pytest.mark.parametrize("align", ["RIGHT_LEFT", "LEFT_RIGHT"])
+def test_gradients_of_bands_are_those_of_differences(align):
+    x = tf.constant(np.random.default_rng(2).normal(size=(3, 4)))
+    for f in (
+        lambda x: tf.linalg.diag_part(x, k=(-1, 2), align=align) ** 2,
+        lambda x: tf.linalg.diag(x, k=(-1, 1), align=align) ** 2,
+        lambda x: tf.linalg.set_diag(x, x[:, :3] ** 2, k=(-1, 1), align=align),
+    ):
+        theory, numeric = tf.test.compute_gradient(f, [x])
+        np.testing.assert_allclose(theory[0], numeric[0], atol=1e-6)
+
+
+def test_what_occurs_how_often_in_each_row():
+    x = tf.constant([[1, 2, 2], [0, 0, 5]])
+    np.testing.assert_array_equal(tf.math.bincount(x, axis=-1), [[0, 1, 2, 0, 0, 0], [2, 0, 0, 0, 0, 1]])
+    np.testing.assert_array_equal(tf.math.bincount(x, axis=-1, binary_output=True, maxlength=3), [[0, 1, 1], [1, 0, 0]])
+    np.testing.assert_array_equal(tf.math.bincount(x, binary_output=True), [1, 1, 1, 0, 0, 1])
+    np.testing.assert_array_equal(tf.math.bincount([], minlength=3), [0, 0, 0])
+    weights = tf.Variable([[0.5, 1.5, 2.5], [3.5, 4.5, 5.5]])
+    with tf.GradientTape() as tape:
+        y = tf.math.bincount(x, weights, axis=-1)
+    np.testing.assert_array_equal(y, [[0, 0.5, 4, 0, 0, 0], [8, 0, 0, 0, 0, 5.5]])
+    np.testing.assert_array_equal(tape.gradient(y, weights, tf.reshape(tf.range(12.0), [2, 6])), [[1, 2, 2], [6, 6, 11]])
+
+
+@pytest.mark.parametrize("dtype", [tf.int8, tf.uint16, tf.int32, tf.int64])
+def test_integers_divide_without_nan_into_floats(dtype):
+    found = tf.math.divide_no_nan(tf.constant([7, 5], dtype), tf.constant([2, 0], dtype))
+    assert found.dtype == (tf.float64 if dtype.size >= 4 else tf.float32)
+    np.testing.assert_array_equal(found, [3.5, 0])
+
+
+def test_narrow_integers_are_summed_in_the_dtype_that_is_asked_for():
+    a, b = tf.constant([[100, 100]], tf.int8), tf.constant([[100], [100]], tf.uint8)
+    np.testing.assert_array_equal(tf.matmul(a, b, output_type=tf.int32), [[20000]])
+    many = tf.fill([40000], tf.constant(3, tf.int16))
+    assert tf.reduce_mean(many).numpy() == 3
+
+
+def test_a_difference_of_complex_numbers_is_squared_with_its_conjugate():
+    np.testing.assert_array_equal(tf.math.squared_difference(tf.constant([1 + 2j]), tf.constant([0j])), [5 + 0j])
+
+
+def test_an_empty_index_picks_the_whole_tensor():
+    x = tf.reshape(tf.range(6.0), [2, 3])
+    assert tf.gather_nd(x, tf.zeros([4, 0], tf.int32)).shape == (4, 2, 3)
+    assert tf.gather_nd(x, tf.zeros([2, 5, 0], tf.int32), batch_dims=1).shape == (2, 5, 3)
+
+
+def test_indices_out_of_range_are_zeros_where_that_is_asked_for():
+    x = tf.Variable([10.5, 1.5, 2.5])
+    with tf.GradientTape() as tape:
+        y = tf.gather_nd(x, [[0], [7], [1]], bad_indices_policy="IGNORE")
+    np.testing.assert_array_equal(y, [10.5, 0, 1.5])
+    np.testing.assert_array_equal(tf.convert_to_tensor(tape.gradient(y, x)), [1, 1, 0])
+
+
+def test_empty_tensors_have_empty_answers():
+    assert tf.searchsorted(tf.zeros([2, 0]), tf.zeros([2, 3])).numpy().tolist() == [[0] * 3] * 2
+    assert tf.searchsorted(tf.zeros([2, 4]), tf.zeros([2, 0])).shape == (2, 0)
+    assert tf.bitcast(tf.zeros([0, 4], tf.int8), tf.int32).shape == (0,)
+    assert tf.bitcast(tf.zeros([2, 0]), tf.uint8).shape == (2, 0, 4)
+    assert [tf.reduce_all([]).numpy(), tf.reduce_any([]).numpy()] == [True, False]
+    assert tf.pad(7, tf.zeros([0, 2], tf.int32)).numpy() == 7
+
+
+def test_texts_are_padded_and_scattered():
+    x = tf.constant([["a", "b"]])
+    assert tf.pad(x, [[1, 0], [0, 1]], constant_values="-").numpy().tolist() == [[b"-"] * 3, [b"a", b"b", b"-"]]
+    assert tf.pad(x, [[0, 0], [1, 1]], "SYMMETRIC").numpy().tolist() == [[b"a", b"a", b"b", b"b"]]
+    assert tf.scatter_nd([[2], [0]], ["x", "y"], [3]).numpy().tolist() == [b"y", b"", b"x"]
+
+
+def test_the_largest_of_an_inner_axis_with_its_indices():
+    x = tf.Variable([[1.5, 4.0], [3.5, 2.0], [2.5, 6.0]])
+    with tf.GradientTape() as tape:
+        values, indices = tf.nn.approx_max_k(x, 2, reduction_dimension=0)
+    np.testing.assert_array_equal(values, [[3.5, 6], [2.5, 4]])
+    np.testing.assert_array_equal(indices, [[1, 2], [2, 0]])
+    np.testing.assert_array_equal(tape.gradient(values, x), [[0, 1], [1, 0], [1, 1]])
+    np.testing.assert_array_equal(tf.nn.approx_min_k(x, 1, reduction_dimension=0)[0], [[1.5, 2]])
+
+
+def test_shapes_are_compared_with_numbers_and_checked_by_symbols():
+    assert tf.zeros([3]).shape == 3
+    tf.debugging.assert_shapes([(tf.ones([4, 2, 3]), ("*", "r", "c")), (tf.ones([3]), "c"), (tf.constant(1.5), (1,)), (tf.ones(5), None)])
+    assert [tf.math.is_strictly_increasing(x).numpy() for x in ([1, 2, 4], [1, 1])] == [True, False]
+    assert [tf.math.is_non_decreasing(x).numpy() for x in ([[1, 1], [2, 3]], [2, 1])] == [True, False]
+
+
+def test_halves_are_normalised_by_wider_moments():
+    x = tf.constant([[1.5, 2.5]], tf.float16)
+    found = tf.nn.batch_normalization(x, tf.constant([0.5, 0.5]), tf.constant([4.0, 1.0]), tf.constant([1.0, 2.0]), None, 0.0)
+    assert found.dtype == tf.float16
+    np.testing.assert_allclose(found, [[1.5, 4.0]])
