@@ -70,12 +70,14 @@ class GradientTape:
         self._tape = tg.GradientTape(persistent, watch_accessed_variables)
         self._persistent = persistent
         self._warned = False
+        self._entered = False
 
     # -- recording ---------------------------------------------------------------------------------------
     def __enter__(self) -> Self:
         if self._tape.recording:
             raise ValueError("Tape is still recording, This can happen if you try to re-enter an already-active tape.")
         self._tape.__enter__()
+        self._entered = True
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -104,8 +106,10 @@ class GradientTape:
 
     @contextlib.contextmanager
     def stop_recording(self) -> Iterator[None]:
-        """Record nothing to this tape inside."""
+        """Record nothing to this tape inside; raises ValueError outside the context, RuntimeError for a tape without record."""
         if not self._tape.recording:
+            if self._entered and not self._tape.spent:
+                raise ValueError("Tape is not recording.")
             raise RuntimeError("Trying to stop recording a tape which is not recording.")
         with self._tape.stop_recording():
             yield

@@ -126,6 +126,19 @@ def reset_forgets(tf: Any) -> Iterator[Any]:
 
 
 @program
+def recording_is_stopped_where_there_is_none(tf: Any) -> Iterator[Any]:
+    x = tf.Variable(3.0)
+    for persistent in (False, True):
+        t = tf.GradientTape(persistent=persistent)
+        yield t.stop_recording().__enter__
+        with t:
+            y = x * x
+        yield t.stop_recording().__enter__
+        yield t.gradient(y, x)
+        yield t.stop_recording().__enter__
+
+
+@program
 def an_outer_tape_goes_on_recording(tf: Any) -> Iterator[Any]:
     x = tf.constant(2.0)
     with tf.GradientTape() as o:
