@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, final
 
 from tapegrad.core import engine
-from tapegrad.core.node import WATCH, Node, Recorded, receive
+from tapegrad.core.node import WATCH, Node, Recorded, parents, receive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,6 +28,8 @@ _ALL = _Everything()
 @final
 class Hooked(Recorded):
     """A node's op with what is to be called on its way: `before` takes the complete cotangent and gives it back.
+
+    A call with an attribute `pre` belongs to the step, not to the value: where a sweep ends at the node it is not made.
 
     `after(node, pull, g)`, if there is any, runs the pull and sees what it sends on.
     """
@@ -68,6 +71,18 @@ def hooked(node: Node) -> Hooked:
     return op
 
 
+def _end(node: Node, g: Any) -> None:
+    """Nothing is asked for beyond this node."""
+
+
+def _beyond(op: Hooked, recorded: bool, node: Node, g: Any) -> None:
+    """The step of a source, whose value's own calls have been made."""
+    for call in op.before:
+        if hasattr(call, "pre"):
+            g = call(g)
+    op.onwards(node, g, recorded=recorded)
+
+
 @final
 class Let:
     """How nodes let go of their values once they are used: `owners` own them alone.
@@ -107,11 +122,13 @@ def backward(
     check: Callable[[list[Node]], None] | None = None,
     step: Callable[[Node, Any, Callable[[Node, Any], None]], None] | None = None,
     mixed: bool = False,
+    whole: bool = False,
 ) -> dict[Node, tuple[Any, bool]]:
     """The cotangents of the sources (of all leaves, if None), each with whether its buffer is the engine's own.
 
     `check` is called with the nodes that take part, newest first; `step(node, g, pull)` is called in the place of each pull.
-    `mixed`: there may be leaves with parents, which other recorders know.
+    `mixed`: there may be leaves with parents, which other recorders know.  `whole`: the steps that made sources are taken
+    even if nothing is asked for beyond them.
     """
     wanted = _ALL if sources is None else set(sources)
     token, order, leaves = engine._collect([n for n, _ in seeds], wanted, recorder)
@@ -123,7 +140,7 @@ def backward(
         for node, g in seeds:
             if node.mark is token:
                 receive(node, g)
-        _run(order, _halts(order, sources, mixed), found, recorded, let, step)
+        _run(order, _halts(order, sources, mixed), found, recorded, let, step, whole)
         for node in leaves:
             if node.mark is token and node.grad is not None and node in wanted:
                 found[node] = (node.grad, node.own)
@@ -149,6 +166,7 @@ def _run(
     recorded: bool,
     let: Let | None,
     step: Any,
+    whole: bool,
 ) -> None:
     node = None
     owners = None if let is None else let.owners
@@ -157,7 +175,7 @@ def _run(
             g = node.grad
             if g is not None:
                 if halts and node in halts:
-                    pull = _halted(node, found, recorded)
+                    pull = _halted(node, found, recorded, whole)
                     g = found[node][0]
                     node.own = False
                 else:
@@ -177,14 +195,17 @@ def _run(
         raise
 
 
-def _halted(node: Node, found: dict[Node, tuple[Any, bool]], recorded: bool) -> Callable[[Node, Any], None]:
+def _halted(node: Node, found: dict[Node, tuple[Any, bool]], recorded: bool, whole: bool) -> Callable[[Node, Any], None]:
     """Take the cotangent of a source, as its hooks leave it; give what passes it on."""
     op = node.op
     g, own = node.grad, node.own
     if type(op) is Hooked:
         for call in op.before:
-            g = call(g)
+            if not hasattr(call, "pre"):
+                g = call(g)
         found[node] = (g, False)
-        return lambda node, g: op.onwards(node, g, recorded=recorded)
+        if not whole and all(p is None or p.mark is not node.mark for p in parents(node)):
+            return _end
+        return functools.partial(_beyond, op, recorded)
     found[node] = (g, own)
     return op.pull_recorded if recorded else op.pull

@@ -179,7 +179,8 @@ TO_INPUTS = _ToInputs()
 
 
 # -- sweeps ------------------------------------------------------------------------------------------
-def _sweep(seeds: Any, sources: Any, create_graph: bool, keep: bool) -> Any:
+def _sweep(seeds: Any, sources: Any, create_graph: bool, keep: bool, *, whole: bool = False) -> Any:
+    _watching.follow_written()
     was = switch(create_graph)
     named, TO_INPUTS.on = TO_INPUTS.on, sources is not None
     try:
@@ -193,6 +194,7 @@ def _sweep(seeds: Any, sources: Any, create_graph: bool, keep: bool) -> Any:
                 check=check,
                 step=_watching.STEP[0],
                 mixed=_watching.MIXED[0],
+                whole=whole,
             )
     except TapegradError as error:
         raise translated(error) from error
@@ -243,7 +245,7 @@ def _run_backward(
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         sources = [_source(x) for x in inputs]
     keep = create_graph if retain_graph is None else retain_graph
-    found = _sweep(_roots(ys, gs, None, create_graph), sources, create_graph, keep)
+    found = _sweep(_roots(ys, gs, None, create_graph), sources, create_graph, keep, whole=True)
     if sources is None:
         for node, (g, fresh) in found.items():
             x = _tensor_of(node)
@@ -273,13 +275,14 @@ def _tensor_of(leaf: Any) -> Any:
     return None if leaf.s is None else leaf.s()
 
 
-def _hooks_of_leaf(x: Any, g: Any) -> Any:
+def _hooks_of_leaf(x: Any, g: Any, *, adds: bool) -> Any:
+    """A leaf's gradient as its hooks leave it; those of the step that adds it are called if it `adds`."""
     auto, node = getattr(x, "_auto", None), own(x.node)
     if auto is None or node is None or not is_leaf_node(node):
         return g
     if auto.hooks:
         g = _watching.call_hooks(auto.hooks, g)
-    if auto.accumulate is not None:
+    if adds and auto.accumulate is not None:
         g = auto.accumulate.run_before(g)
     return g
 
@@ -291,17 +294,23 @@ def _accumulate(x: Any, g: Any, fresh: bool, create_graph: bool) -> None:
     if auto.hooks or auto.accumulate is not None:
         was = switch(create_graph)
         try:
-            g = _hooks_of_leaf(x, as_gradient(g))
+            g = _hooks_of_leaf(x, as_gradient(g), adds=True)
         finally:
             switch(was)
         fresh = False
     with _ACCUMULATING:
+        first = auto.grad is None
         _add(auto, g, fresh, create_graph)
-    if auto.accumulate is not None:
-        auto.accumulate.run_after(auto.grad)
-    if auto.post:
-        for hook in list(auto.post.values()):
-            hook(x)
+    if auto.post or auto.accumulate is not None:
+        was = switch(create_graph)
+        try:
+            for hook in list((auto.post or {}).values()):
+                if hook(x) is not None:
+                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+            if auto.accumulate is not None:
+                auto.accumulate.run_after(auto.grad if first or not isinstance(g, Core) else g)
+        finally:
+            switch(was)
 
 
 def _add(auto: Any, g: Any, fresh: bool, create_graph: bool) -> None:
@@ -424,7 +433,7 @@ def _result(x: Any, g: Any, create_graph: bool) -> Any:
         return made
     was = switch(create_graph)
     try:
-        return _hooks_of_leaf(x, made)
+        return _hooks_of_leaf(x, made, adds=False)
     finally:
         switch(was)
 

@@ -63,9 +63,10 @@ def check(x: Any, *, as_view: bool = False, part: Any = None, constant: bool = F
         )
 
 
-def _check_view(x: Any, info: View, node: Any) -> None:
+def _check_view(x: Any, info: View, node: Any, value: Any = None) -> None:
+    """Refuse to write into a view whose base cannot follow, where the base, the view or the `value` has a history."""
     base = None if info.cut else own(info.base.node)
-    if base is None and node is None:
+    if base is None and node is None and value is None:
         return
     if info.several is not None:
         raise RuntimeError(
@@ -354,6 +355,8 @@ def _protect(x: Any, raw: Any) -> None:
 
 
 def _commit_view(x: Any, y: Any, info: View, store: Storage, counted: bool) -> None:
+    if (info.several or info.custom or info.untracked) and y.node is not None and is_enabled():
+        _check_view(x, info, own(x.node), own(y.node))
     base = info.base
     raw, made = x.array, y.array
     node = y.node

@@ -104,6 +104,10 @@ def _look(node: Any, value: Any, logs: _Logs) -> None:
 
 
 def _refuse(node: Any, value: Any, log: tuple[int, list[int], int, int, int]) -> NoReturn:
+    from tapegrad.torch.autograd.anomaly_mode import STATE, tell
+
+    if STATE.on:
+        tell(node)
     _, seqs, _, earlier, version = log
     expected = earlier + sum(s < node.seq for s in seqs)
     kind = f"torch.{SCALAR_TYPES[dtype_of(value.dtype)]}Tensor {list(value.shape)}"

@@ -107,6 +107,7 @@ def _join(x: Any, y: Any, step: Step, several: tuple[str, int] | None) -> Any:
     else:
         y._view = View(above.base, (*above.steps, step), False, several or above.several)
         y._view.custom = above.custom
+        y._view.untracked |= above.untracked
     y._store = store
     if type(x) is not Tensor:
         y.__class__ = type(x)

@@ -123,11 +123,22 @@ def retain_grad(x: Any) -> None:
     if is_leaf_node(node) or auto.retains:
         return
     auto.retains = True
-    where = weakref.ref(x)
+    key = id(x)
+    where = weakref.ref(x, lambda _: _RETAINING.pop(key, None))
+    _keep_at(node, where)
+    _RETAINING[key] = where, weakref.ref(node)
+
+
+#: The computed tensors that keep their gradients, by their ids, each with the node at which it is kept.
+_RETAINING: dict[int, tuple[weakref.ref[Any], weakref.ref[Any]]] = {}
+
+
+def _keep_at(node: Any, where: weakref.ref[Any]) -> None:
+    at = weakref.ref(node)
 
     def keep(g: Any) -> Any:
         t = where()
-        if t is not None:
+        if t is not None and own(t.node) is at():  # it is still what this node made
             from tapegrad.torch._backward import _add
 
             _add(t._auto, g, False, g.node is not None)
@@ -135,6 +146,16 @@ def retain_grad(x: Any) -> None:
 
     before = hooked(node).before
     before.insert(sum(not hasattr(call, "pre") for call in before), on_cotangent(keep))
+
+
+def follow_written() -> None:
+    """Let tensors that were written to keep the gradient at their present value."""
+    for key, (where, at) in list(_RETAINING.items()):
+        x = where()
+        node = None if x is None else own(x.node)
+        if node is not None and node is not at() and not is_leaf_node(node):
+            _keep_at(node, where)
+            _RETAINING[key] = where, weakref.ref(node)
 
 
 # -- one sweep ---------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from tapegrad.torch._errors import SPENT
 from tapegrad.torch._recorder import is_enabled
 from tapegrad.torch._tensor import wrap
 from tapegrad.torch._views import alias, store_of
+from tapegrad.torch._warnings import warn
 from tapegrad.torch.autograd._function_steps import backward_of
 
 
@@ -80,7 +81,11 @@ class BackwardCFunction(FunctionCtx, _graph.Node):
             return tuple(self.to_save)
         return tuple(None if k is None else k.get(self) for k in self._kept)
 
-    saved_variables = saved_tensors
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """The old name."""
+        warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
+        return self.saved_tensors
 
     def apply(self, *args: Any) -> Any:
         """Run `backward`."""

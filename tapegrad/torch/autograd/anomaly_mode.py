@@ -45,17 +45,17 @@ def _step(node: Node, g: Any, pull: Any) -> None:
     ps = [p for p in dict.fromkeys(parents(node)) if p is not None and p.mark is node.mark]
     held = [p.grad for p in ps]
     if STATE.check_nan and _hides_nan(node, g, ps):
-        _tell(node)
+        tell(node)
         raise RuntimeError(f"Function '{name_of(node)}' returned nan values in its 0th output.")
     try:
         pull(node, g)
     except Exception:
-        _tell(node)
+        tell(node)
         raise
     if STATE.check_nan:
         for p, before in zip(ps, held, strict=True):
             if _is_nan(p.grad) and not _is_nan(before):
-                _tell(node)
+                tell(node)
                 order = list(_all_parents(node))
                 i = order.index(p) if p in order else 0
                 raise RuntimeError(f"Function '{name_of(node)}' returned nan values in its {i}th output.")
@@ -94,7 +94,8 @@ def _is_nan(g: Any) -> bool:
 _NOT_PLAIN = frozenset([Core, list, Batched, Rows, Scatter])
 
 
-def _tell(node: Node) -> None:
+def tell(node: Node) -> None:
+    """Warn of an error in the derivative of a step, with where the step was taken."""
     stack = _STACKS.get(node)
     if stack is None:
         text = (

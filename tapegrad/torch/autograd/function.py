@@ -187,14 +187,14 @@ def _record(
         for y in ys:
             if id(y) in dirty and not _counted(y):
                 wrote(store_of(y), y.array)
-        return tuple(_untracked(y, given, dirty) if isinstance(y, Core) else y for y in outputs)
+        results = tuple(_untracked(y, given, dirty) if isinstance(y, Core) else y for y in outputs)
+        _forbid_all(results, outputs, dirty, cls.__name__, several)
+        return results
     ctx._of = weakref.ref(node)
     made: list[Any] = picked(raws, node) if len(ys) > 1 else [linked(r, node) for r in raws]  # type: ignore[assignment]
     found = iter([(y, m) for y, m in zip(ys, made, strict=True)])
     results = tuple(_result(*next(found), given, dirty, fixed) if isinstance(y, Core) else y for y in outputs)
-    for i, (y, given_back) in enumerate(zip(results, outputs, strict=True)):
-        if isinstance(y, Core) and id(given_back) not in dirty:
-            _forbid_writes(y, cls.__name__, i if several else None)
+    _forbid_all(results, outputs, dirty, cls.__name__, several)
     places = {id(y): i for i, y in enumerate(ys)}
     ctx._kept = tuple(
         None if t is None else Saved(t, None if id(t) in given and id(t) not in dirty else places.get(id(t))) for t in kept
@@ -204,10 +204,16 @@ def _record(
     return results
 
 
+def _forbid_all(results: tuple[Any, ...], outputs: tuple[Any, ...], dirty: set[int], name: str, several: bool) -> None:
+    for i, (y, made) in enumerate(zip(results, outputs, strict=True)):
+        if isinstance(y, Core) and id(made) not in dirty:
+            _forbid_writes(y, name, i if several else None)
+
+
 def _forbid_writes(y: Any, name: str, number: int | None) -> None:
     """A view that a Function gives: a write to it would pass by the Function's derivative."""
     info = view_of(y)
-    if info is not None and own(y.node) is not None:
+    if info is not None and is_enabled():
         info.untracked = False
         if number is not None:
             info.several = name, number
