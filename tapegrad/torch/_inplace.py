@@ -331,6 +331,11 @@ def _keep_output(node: Any, made: Any, raw: Any) -> None:
         node.seq = tick()
 
 
+#: Ops that may give an array on the memory of another's output.
+_SHARING = frozenset(["pick", "reshape", "permute_dims", "expand_dims", "squeeze"])
+_MAY_BE_KEPT = _SHARING | KEPT_HERE_ALONE.keys()
+
+
 def _protect(x: Any, raw: Any) -> None:
     """Before memory is overwritten: what the node that made its values keeps of them, and PyTorch's would not, is copied."""
     info = view_of(x)
@@ -338,8 +343,9 @@ def _protect(x: Any, raw: Any) -> None:
         x = info.base
         info = view_of(x)
     node = x.node
-    names = KEPT_HERE_ALONE.get(node.op.name) if node is not None else None
-    if not names or type(node.op) is not Variant:
+    while node is not None and node.op.name in _SHARING:  # its values may be in the memory of what it was made from
+        node = node.p
+    if node is None or node.op.name not in KEPT_HERE_ALONE or type(node.op) is not Variant:
         return
     memory = owner(raw)
     log = WRITTEN.get(id(memory))
@@ -347,11 +353,15 @@ def _protect(x: Any, raw: Any) -> None:
         return  # it is too late
     for field in ("s", "t"):
         value = getattr(node, field)
-        if type(value) is np.ndarray and owner(value) is memory:
-            setattr(node, field, value.copy())
-        elif type(value) is tuple:
-            kept = (v.copy() if type(v) is np.ndarray and owner(v) is memory else v for v in value)
-            setattr(node, field, tuple(kept))
+        if type(value) in (np.ndarray, tuple):
+            setattr(node, field, _elsewhere(value, memory))
+
+
+def _elsewhere(value: Any, memory: Any) -> Any:
+    """A saved value, or several, with copies of those that are in this memory."""
+    if type(value) is tuple:
+        return tuple(_elsewhere(v, memory) for v in value)
+    return value.copy() if type(value) is np.ndarray and owner(value) is memory else value
 
 
 def _commit_view(x: Any, y: Any, info: View, store: Storage, counted: bool) -> None:
@@ -367,7 +377,7 @@ def _commit_view(x: Any, y: Any, info: View, store: Storage, counted: bool) -> N
             _keep_output(node, made, raw)
         above = _put_back_in_place(info, y) if history else None
         made_by = base.node
-        if view_of(base) is not None or (made_by is not None and made_by.op.name in KEPT_HERE_ALONE):
+        if view_of(base) is not None or (made_by is not None and made_by.op.name in _MAY_BE_KEPT):
             _protect(x, raw)
         np.copyto(raw, made)
         wrote(store, raw, counted=counted, number=number)

@@ -128,7 +128,12 @@ def _name(node: Any, value: Any) -> str | None:
     if saved is None:
         return None
     fields = node.s if op.general or len(saved) > 2 else (node.s, node.t)
-    return next((n for n, v in zip(saved, fields, strict=False) if v is value), None)
+    return next((n for n, v in zip(saved, fields, strict=False) if v is value or (type(v) is tuple and _is_among(v, value))), None)
+
+
+def _is_among(outputs: tuple[Any, ...], value: Any) -> bool:
+    """Whether a value is one of an op's several outputs."""
+    return any(v is value for v in outputs)
 
 
 def _node_now(node: Any, op: Any, name: str) -> Any:
