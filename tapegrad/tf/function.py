@@ -79,6 +79,12 @@ class Function:
         specs = [a if isinstance(a, TensorSpec) else TensorSpec.from_tensor(a) for a in given]
         return ConcreteFunction(Function(self.python_function, specs, self._words), specs, kwargs)
 
+    def _decorate(self, decorator: Any) -> None:
+        """Put a decorator around the Python function: TensorFlow's name for it, which Sonnet's modules know."""
+        if self._compiled is not None:
+            raise ValueError("a function that has been called cannot be decorated any more")
+        self.python_function = decorator(self.python_function)
+
     @property
     def function_spec(self) -> Any:
         """The signature of the Python function."""

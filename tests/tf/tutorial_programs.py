@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pathlib
+import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -98,3 +100,36 @@ def classes_that_become_tensors(tf: Any) -> Iterator[Any]:
     yield lambda: tf.register_tensor_conversion_function(Celsius, "function")
     yield isinstance(1.5, tf.types.experimental.TensorLike)
     yield isinstance({}, tf.types.experimental.TensorLike)
+
+
+@program
+def tables_in_files(tf: Any) -> Iterator[Any]:
+    with tempfile.TemporaryDirectory() as directory:
+        name = str(pathlib.Path(directory, "people.csv"))
+        lines = '31,"Li, Bo",7000000000,1.5,,0\n,"say ""a""",3,1e300,,1\n7,x,4,2,,1\n'
+        pathlib.Path(name).write_text("age,name,money,score,left,label\n" + lines)
+        csv = tf.data.experimental
+        defaults = [[0], [""], tf.int64, [0.0], [""], tf.int32]
+        rows = csv.CsvDataset(name, [*defaults[:3], tf.float64, *defaults[4:]], header=True)
+        yield rows.element_spec
+        yield [[x.numpy() for x in row] for row in rows]
+        yield [row[0].numpy() for row in csv.CsvDataset([name, name], [tf.int32], header=True, select_cols=[5])]
+        yield [row[0].numpy() for row in csv.CsvDataset(name, [tf.int32], header=True, exclude_cols=range(5))]
+        for columns, default in ((0, tf.int32), (1, tf.int32), (9, tf.int32)):
+            yield lambda c=columns, d=default: list(csv.CsvDataset(name, [d], header=True, select_cols=[c]))
+        yield lambda: list(csv.CsvDataset(name + "s", [tf.int32]))
+
+        def batches(**words):
+            for features, label in csv.make_csv_dataset(name, 2, label_name="label", **words):
+                yield [(k, v.numpy().tolist()) for k, v in features.items()], label.numpy().tolist()
+
+        yield [*batches(num_epochs=1, shuffle=False)]  # types are inferred: 1e300 is a float64
+        tf.random.set_seed(4)
+        yield [*batches(num_epochs=3, shuffle_seed=2, select_columns=["name", "label"])]
+        whole = csv.make_csv_dataset(name, 2, num_epochs=1, shuffle=False, na_value="x", select_columns=[5, 1, 0])
+        yield whole.element_spec
+        yield [list(batch) for batch in whole]
+        yield len(list(csv.make_csv_dataset(name, 2, shuffle=False).take(4)))  # without end
+        for words in ({"label_name": "sex"}, {"select_columns": ["sex"]}, {"header": False}):
+            yield lambda w=words: csv.make_csv_dataset(name, 2, **w)
+        yield lambda: csv.make_csv_dataset(name + "s", 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.tf.data import sources
+from tapegrad.tf.data import sources, tables
 from tapegrad.tf.data.dataset import AUTOTUNE, Dataset, OwnedIterator
 from tapegrad.tf.data.elements import DatasetSpec
 from tapegrad.tf.export import Namespace, missing
@@ -81,6 +81,9 @@ vars(experimental).update(
     copy_to_device=_same,
     ignore_errors=lambda log_warning=False: lambda dataset: dataset.ignore_errors(log_warning),
     assert_cardinality=_same,
+    CsvDataset=tables.CsvDataset,
+    CsvDatasetV2=tables.CsvDataset,
+    make_csv_dataset=tables.make_csv_dataset,
 )
 
 

@@ -151,7 +151,7 @@ def lines(names: Any) -> Source:
     """The lines of text files."""
 
     def run() -> Iterator[Any]:
-        for name in _names(names):
+        for name in file_names(names):
             try:
                 with open(name, "rb") as f:
                     for line in f:
@@ -162,7 +162,8 @@ def lines(names: Any) -> Source:
     return run, TensorSpec([], "string"), -2
 
 
-def _names(names: Any) -> list[str]:
+def file_names(names: Any) -> list[str]:
+    """The names of files that a tensor, a list or a dataset of names has."""
     if hasattr(names, "_make_iterator"):
         return [x.numpy().decode() for x in names]
     return [n.decode() if isinstance(n, bytes) else str(n) for n in np.atleast_1d(convert(names).numpy()).tolist()]
@@ -173,7 +174,7 @@ def records(names: Any) -> Source:
     from tapegrad.tf.records import read
 
     def run() -> Iterator[Any]:
-        for name in _names(names):
+        for name in file_names(names):
             for record in read(name):
                 yield made(np.asarray(record, object))
 
