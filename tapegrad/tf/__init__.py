@@ -91,20 +91,20 @@ _LAZY = {
     name: f"tapegrad.tf.{name}"
     for name in ("data", "distribute", "image", "io", "keras", "saved_model", "strings", "summary", "train")
 }
-#: Parts of Keras that stand under `tf` too.
-_OF_KERAS = ("initializers", "losses", "metrics", "optimizers")
+#: Parts of these modules that stand under `tf` too.
+_ELSEWHERE = {**dict.fromkeys(("initializers", "losses", "metrics", "optimizers"), "keras"), "as_string": "strings"}
 
 
 def __getattr__(name: str) -> _Any:
     if name in _LAZY:
         found = globals()[name] = _importlib.import_module(_LAZY[name])
         return found
-    if name in _OF_KERAS:
-        found = globals()[name] = getattr(__getattr__("keras"), name)
+    if name in _ELSEWHERE:
+        found = globals()[name] = getattr(__getattr__(_ELSEWHERE[name]), name)
         return found
     raise AttributeError(_missing(__name__, name, __dir__()), name=name, obj=_sys.modules[__name__])
 
 
 def __dir__() -> list[str]:
     """What is there, with what is imported when it is first asked for."""
-    return sorted({k for k in globals() if not k.startswith("_")} | set(_LAZY) | set(_OF_KERAS) | {"__version__"})
+    return sorted({k for k in globals() if not k.startswith("_")} | set(_LAZY) | set(_ELSEWHERE) | {"__version__"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob as _glob
 import os
 import shutil
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -156,20 +157,43 @@ def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Ten
 
 
 class TFRecordOptions:
-    """Options of record files: they are not compressed here."""
+    """Options of record files: how they are compressed ("GZIP", "ZLIB" or not at all), and how hard it is tried."""
 
-    def __init__(self, compression_type: Any = None, **words: Any) -> None:
-        if compression_type:
-            raise NotImplementedError("TFRecordOptions: tapegrad writes records that are not compressed")
+    def __init__(self, compression_type: Any = None, compression_level: Any = None, **words: Any) -> None:
+        if compression_type not in (None, "", "GZIP", "ZLIB"):
+            raise ValueError(f"compression_type is 'GZIP', 'ZLIB', '' or None, got {compression_type!r}")
+        self.compression_type = compression_type or ""
+        self.compression_level = -1 if compression_level is None else int(compression_level)
+
+
+class _Compressed:
+    """A file of compressed bytes."""
+
+    def __init__(self, file: Any, how: TFRecordOptions) -> None:
+        bits = zlib.MAX_WBITS + 16 * (how.compression_type == "GZIP")  # 16 more: with gzip's header
+        self._file, self._packer = file, zlib.compressobj(how.compression_level, wbits=bits)
+
+    def write(self, data: bytes) -> None:
+        self._file.write(self._packer.compress(data))
+
+    def flush(self) -> None:
+        self._file.write(self._packer.flush(zlib.Z_SYNC_FLUSH))
+        self._file.flush()
+
+    def close(self) -> None:
+        if not self._file.closed:
+            self._file.write(self._packer.flush())
+            self._file.close()
 
 
 class TFRecordWriter:
     """Writes records to a file."""
 
     def __init__(self, path: Any, options: Any = None) -> None:
-        if isinstance(options, str) and options:
-            raise NotImplementedError("TFRecordWriter: tapegrad writes records that are not compressed")
-        self._file = open(_text(path), "wb")  # noqa: SIM115  closed by close()
+        how = options if isinstance(options, TFRecordOptions) else TFRecordOptions(options)
+        self._file: Any = open(_text(path), "wb")  # noqa: SIM115  closed by close()
+        if how.compression_type:
+            self._file = _Compressed(self._file, how)
 
     def write(self, record: Any) -> None:
         """Write one record."""

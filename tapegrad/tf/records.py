@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,10 @@ from tapegrad.tf.dtypes import as_dtype
 from tapegrad.tf.errors import DataLossError, NotFoundError
 
 
-def read(name: str) -> Iterator[bytes]:
+def read(name: str, opening: Callable[[], Any] | None = None) -> Iterator[bytes]:
     """The records of a file; their lengths are checked, their contents only for being all there."""
     try:
-        f = open(name, "rb")  # noqa: SIM115  closed below, also when the iteration is dropped
+        f = open(name, "rb") if opening is None else opening()  # noqa: SIM115  closed below, also when the iteration is dropped
     except FileNotFoundError:
         raise NotFoundError(None, None, f"{name}; No such file or directory") from None
     with f:

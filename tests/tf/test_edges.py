@@ -133,3 +133,90 @@ def test_halves_are_normalised_by_wider_moments():
     found = tf.nn.batch_normalization(x, tf.constant([0.5, 0.5]), tf.constant([4.0, 1.0]), tf.constant([1.0, 2.0]), None, 0.0)
     assert found.dtype == tf.float16
     np.testing.assert_allclose(found, [[1.5, 4.0]])
+
+
+def values(dataset):
+    return [np.asarray(x).tolist() for x in dataset.as_numpy_iterator()]
+
+
+def test_sequences_of_like_lengths_are_batched_together():
+    lengths = [1, 5, 2, 7, 3, 6, 9, 2]
+    rows = tf.data.Dataset.from_generator(lambda: ([n] * n for n in lengths), output_signature=tf.TensorSpec([None], tf.int32))
+    batches = values(rows.bucket_by_sequence_length(len, [4, 8], [3, 2, 1]))
+    assert [[row[0] for row in b] for b in batches] == [[5, 7], [1, 2, 3], [9], [2], [6]]
+    assert batches[0] == [[5] * 5 + [0] * 2, [7] * 7]
+    to_edges = values(rows.take(6).bucket_by_sequence_length(len, [4, 8], [3, 2, 1], pad_to_bucket_boundary=True))
+    assert [len(b[0]) for b in to_edges] == [7, 3, 7]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must have length < max"):
+        values(rows.bucket_by_sequence_length(len, [4, 8], [3, 2, 1], pad_to_bucket_boundary=True))
+    with pytest.raises(ValueError, match="expected 3, got 1"):
+        rows.bucket_by_sequence_length(len, [4, 8], [3])
+
+
+def test_failed_elements_are_left_out():
+    rows = tf.data.Dataset.range(6).map(lambda k: 12 // (k - 2))
+    assert values(rows.ignore_errors()) == [-6, -12, 12, 6, 4]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="division by zero"):
+        values(rows)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="division by zero"):  # a batch cannot go on
+        values(rows.batch(2).ignore_errors())
+
+
+def test_elements_of_a_dataset_by_their_numbers():
+    rows = tf.data.Dataset.range(10).map(lambda k: k * k).batch(3)
+    assert tf.data.experimental.at(rows, 2).numpy().tolist() == [36, 49, 64]
+    with pytest.raises(tf.errors.OutOfRangeError):
+        tf.data.experimental.at(rows, 4)
+
+
+@pytest.mark.parametrize("kind", ["", "GZIP", "ZLIB"])
+def test_compressed_files_are_read_and_written(tmp_path, kind):
+    path = str(tmp_path / "records")
+    with tf.io.TFRecordWriter(path, tf.io.TFRecordOptions(kind)) as w:
+        for text in (b"one", b"two" * 900):
+            w.write(text)
+    assert values(tf.data.TFRecordDataset(tmp_path / "records", kind)) == [b"one", b"two" * 900]
+    if kind:
+        with pytest.raises(tf.errors.DataLossError):
+            values(tf.data.TFRecordDataset(path))
+
+
+def test_binary_files_are_cut_into_pieces(tmp_path):
+    path = tmp_path / "bytes"
+    path.write_bytes(b"headaabbccend")
+    read = tf.data.FixedLengthRecordDataset
+    assert values(read([str(path)], 2, 4, 3)) == [b"aa", b"bb", b"cc"]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not an exact multiple of the record length"):
+        values(read(str(path), 4, 4, 3))
+
+
+def test_an_iteration_goes_on_after_an_element_that_does_not_fit():
+    rows = tf.data.Dataset.from_generator(lambda: iter([1, "two", 3]), output_signature=tf.TensorSpec([], tf.int32))
+    it = iter(rows)
+    assert next(it).numpy() == 1
+    with pytest.raises(tf.errors.InvalidArgumentError, match="could not be converted to the expected type"):
+        next(it)
+    assert next(it).numpy() == 3
+
+
+def test_a_cache_is_whole_when_all_that_comes_was_read():
+    calls = []
+    rows = tf.data.Dataset.range(3).map(lambda k: calls.append(0) or k).cache()
+    assert [int(k) for k in rows.take(3)] == [int(k) for k in rows] == [0, 1, 2]
+    assert len(calls) == 3
+
+
+def test_weights_of_sampled_datasets_may_change():
+    parts = [tf.data.Dataset.from_tensors(k).repeat() for k in range(3)]
+    weights = tf.data.Dataset.from_tensor_slices([[0.0, 1.0, 0.0], [0.5, 0.0, 0.0], [0.0, 0.0, 0.25]])
+    assert values(tf.data.Dataset.sample_from_datasets(parts, weights)) == [1, 0, 2]
+    assert values(tf.data.Dataset.sample_from_datasets(parts, [0.0, 0.0, 0.0])) == []
+
+
+def test_batches_of_sizes_in_turn():
+    assert values(tf.data.Dataset.range(9).batch(4).rebatch([2, 1])) == [[0, 1], [2], [3, 4], [5], [6, 7], [8]]
+    assert [len(b) for b in values(tf.data.Dataset.range(9).batch(4).rebatch([2, 3], drop_remainder=True))] == [2, 3, 2]
+
+
+def test_numbers_as_texts_by_both_names():
+    assert tf.as_string([1, 2]).numpy().tolist() == tf.strings.as_string([1, 2]).numpy().tolist() == [b"1", b"2"]

@@ -64,6 +64,21 @@ REFUSED = [
     ("tf.debugging.assert_shapes([(tf.ones([2]), 'NM')])", ValueError, "must have rank 2.  Received rank 1"),
     ("tf.debugging.assert_shapes([(tf.ones([2]), 'N'), (tf.ones([3]), 'N')])", ValueError, "Specified by tensor .* size 2"),
     ("tf.debugging.assert_shapes([(tf.ones([1, 2]), ('N', ...))])", ValueError, "only allowed as the first entry"),
+    ("tf.data.Dataset.range(0, 5, 0)", INVALID, "step must be non-zero"),
+    ("tf.data.Dataset.range(3).concatenate(tf.data.Dataset.from_tensors(0.5))", TypeError, "Incompatible dataset elements"),
+    ("tf.data.Dataset.range(3).concatenate(tf.data.Dataset.zip((tf.data.Dataset.range(1),)))", TypeError, "Incompatible dataset elements"),
+    ("tf.data.Dataset.zip()", TypeError, "at least one dataset"),
+    ("tf.data.Dataset.zip(tf.data.Dataset.range(1), datasets=(tf.data.Dataset.range(1),))", TypeError, "cannot be set"),
+    ("tf.data.Dataset.choose_from_datasets([], tf.data.Dataset.range(1))", ValueError, "should not be empty"),
+    ("tf.data.Dataset.choose_from_datasets([tf.data.Dataset.range(1)], None)", TypeError, "should be a `tf.data.Dataset`"),
+    ("tf.data.Dataset.choose_from_datasets([tf.data.Dataset.range(1)], tf.data.Dataset.from_tensors(0.5))", TypeError, "tf.int64"),
+    ("list(tf.data.Dataset.choose_from_datasets([tf.data.Dataset.range(1)], tf.data.Dataset.range(1, 2)))", INVALID, "out of range"),
+    ("tf.data.Dataset.sample_from_datasets([tf.data.Dataset.range(1)], [0.5, 0.5])", ValueError, "should have the same length"),
+    ("tf.data.Dataset.sample_from_datasets([tf.data.Dataset.range(1)], [1])", TypeError, "`tf.float32` or `tf.float64`"),
+    ("tf.data.Dataset.range(9).padded_batch(5, [1])", ValueError, r"padded shape \(1,\) is not compatible with the shape \(\)"),
+    ("tf.data.Dataset.from_tensors([1, 2, 3]).padded_batch(5, [1])", ValueError, r"is not compatible with the shape \(3,\)"),
+    ("tf.data.Dataset.from_tensors([1]).padded_batch(5, tf.constant([1.5]))", TypeError, "its element type was float32"),
+    ("list(tf.data.Dataset.range(4).group_by_window(lambda k: 0, lambda k, x: x, 0))", INVALID, "Window size must be greater than zero"),
 ]
 
 

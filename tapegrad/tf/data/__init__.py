@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.tf.data import sources, tables
+from tapegrad.tf.data import sources, stages, tables
 from tapegrad.tf.data.dataset import AUTOTUNE, Dataset, OwnedIterator
 from tapegrad.tf.data.elements import DatasetSpec
 from tapegrad.tf.export import Namespace, missing
@@ -41,8 +41,7 @@ class TextLineDataset(Dataset):
         num_parallel_reads: Any = None,
         name: str | None = None,
     ) -> None:
-        _plain_files("TextLineDataset", compression_type)
-        super().__init__(*sources.lines(filenames))
+        super().__init__(*sources.lines(filenames, compression_type))
 
 
 class TFRecordDataset(Dataset):
@@ -56,13 +55,24 @@ class TFRecordDataset(Dataset):
         num_parallel_reads: Any = None,
         name: str | None = None,
     ) -> None:
-        _plain_files("TFRecordDataset", compression_type)
-        super().__init__(*sources.records(filenames))
+        super().__init__(*sources.records(filenames, compression_type))
 
 
-def _plain_files(what: str, compression: Any) -> None:
-    if compression:
-        raise NotImplementedError(f"{what}(compression_type={compression!r}): tapegrad reads files that are not compressed")
+class FixedLengthRecordDataset(Dataset):
+    """The pieces of one length of binary files."""
+
+    def __init__(
+        self,
+        filenames: Any,
+        record_bytes: Any,
+        header_bytes: Any = None,
+        footer_bytes: Any = None,
+        buffer_size: Any = None,
+        compression_type: Any = None,
+        num_parallel_reads: Any = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(*sources.fixed_lengths(filenames, record_bytes, header_bytes, footer_bytes, compression_type))
 
 
 def _same(*args: Any, **words: Any) -> Any:
@@ -81,6 +91,7 @@ vars(experimental).update(
     copy_to_device=_same,
     ignore_errors=lambda log_warning=False: lambda dataset: dataset.ignore_errors(log_warning),
     assert_cardinality=_same,
+    at=stages.at,
     CsvDataset=tables.CsvDataset,
     CsvDatasetV2=tables.CsvDataset,
     make_csv_dataset=tables.make_csv_dataset,

@@ -10,8 +10,8 @@ import numpy as np
 
 from tapegrad.tf import nest
 from tapegrad.tf.convert import fresh
-from tapegrad.tf.data import elements, mixing, sources
-from tapegrad.tf.data.elements import batched_spec, element, placed, spec, stacked, unbatched_spec
+from tapegrad.tf.data import batching, elements, mixing, sources, stages
+from tapegrad.tf.data.elements import element, placed, spec, stacked, unbatched_spec
 from tapegrad.tf.dtypes import as_dtype
 from tapegrad.tf.errors import InvalidArgumentError, OutOfRangeError
 from tapegrad.tf.specs import TensorSpec
@@ -100,6 +100,8 @@ class Dataset:
 
     def as_numpy_iterator(self) -> Iterator[Any]:
         """The elements as arrays of NumPy's."""
+        if any(isinstance(s, elements.DatasetSpec) for s in nest.flatten(self._known_spec)):
+            raise TypeError(f"`tf.data.Dataset.as_numpy_iterator()` is not supported for datasets that produce datasets: {self._spec}")
         return (nest.map_structure(lambda x: x.numpy() if isinstance(x, Tensor) else x, e) for e in self._make_iterator())
 
     def get_single_element(self, name: str | None = None) -> Any:
@@ -147,7 +149,10 @@ class Dataset:
     @staticmethod
     def range(*args: Any, output_type: Any = np.int64, name: str | None = None) -> Dataset:
         """Integers, as Python's `range`."""
-        numbers = range(*(int(a) for a in args))
+        parts = [int(a) for a in args]
+        if len(parts) == 3 and not parts[2]:
+            raise InvalidArgumentError(None, None, "step must be non-zero.")
+        numbers = range(*parts)
         kind = as_dtype(output_type).numpy
         return Dataset(lambda: (made(kind.type(k)) for k in numbers), TensorSpec([], kind), len(numbers))
 
@@ -160,7 +165,7 @@ class Dataset:
     @staticmethod
     def random(seed: Any = None, rerandomize_each_iteration: Any = None, name: str | None = None) -> Dataset:
         """Random integers without end."""
-        return Dataset(*sources.random_numbers(seed))
+        return Dataset(*sources.random_numbers(seed, again=bool(rerandomize_each_iteration)))
 
     @staticmethod
     def list_files(file_pattern: Any, shuffle: Any = None, seed: Any = None, name: str | None = None) -> Dataset:
@@ -172,6 +177,10 @@ class Dataset:
     @staticmethod
     def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
         """The elements of several datasets side by side, until one of them ends."""
+        if args and datasets is not None:
+            raise TypeError("Both `*args` and `datasets` cannot be set.")
+        if not args and datasets is None:
+            raise TypeError("Must pass at least one dataset to `zip`.")
         given = datasets if datasets is not None else args[0] if len(args) == 1 else args
         return mixing.zipped(given)
 
@@ -189,7 +198,7 @@ class Dataset:
         rerandomize_each_iteration: Any = None,
     ) -> Dataset:
         """The next element of a dataset that is drawn each time."""
-        return mixing.sampled(datasets, weights, seed, stop_on_empty_dataset)
+        return mixing.sampled(datasets, weights, seed, stop_on_empty_dataset, again=bool(rerandomize_each_iteration))
 
     # -- one by one ---------------------------------------------------------------------------------------------
     def map(
@@ -203,12 +212,12 @@ class Dataset:
     ) -> Dataset:
         """The function of each element, which is called with the parts of a tuple as its arguments."""
         make = self._make_iterator
-        return Dataset(lambda: (element(applied(map_func, e)) for e in make()), None, self._cardinality)
+        return Dataset(lambda: map(lambda e: element(applied(map_func, e)), make()), None, self._cardinality)  # noqa: C417
 
     def filter(self, predicate: Any, name: str | None = None) -> Dataset:
         """The elements for which the predicate is true."""
         make = self._make_iterator
-        return Dataset(lambda: (e for e in make() if bool(applied(predicate, e))), self._given)
+        return Dataset(lambda: filter(lambda e: bool(applied(predicate, e)), make()), self._given)
 
     def enumerate(self, start: int = 0, name: str | None = None) -> Dataset:
         """Pairs of a number and an element."""
@@ -217,16 +226,7 @@ class Dataset:
 
     def scan(self, initial_state: Any, scan_func: Any, name: str | None = None) -> Dataset:
         """What a function of a state and an element gives besides the next state."""
-        make = self._make_iterator
-
-        def run() -> Iterator[Any]:
-            state = element(initial_state)
-            for e in make():
-                new, out = scan_func(state, e)
-                state = element(new)
-                yield element(out)
-
-        return Dataset(run, None, self._cardinality)
+        return stages.scanned(self, initial_state, scan_func)
 
     def take_while(self, predicate: Any, name: str | None = None) -> Dataset:
         """The elements up to the first for which the predicate is false."""
@@ -235,17 +235,7 @@ class Dataset:
 
     def unique(self, name: str | None = None) -> Dataset:
         """Each element once."""
-        make = self._make_iterator
-
-        def run() -> Iterator[Any]:
-            seen: set[Any] = set()
-            for e in make():
-                key = tuple((x.array.tobytes() if x.array.dtype.kind != "O" else repr(x.array)) for x in nest.flatten(e))
-                if key not in seen:
-                    seen.add(key)
-                    yield e
-
-        return Dataset(run, self._given)
+        return stages.without_repeats(self)
 
     def apply(self, transformation_func: Any) -> Any:
         """What a function makes of the dataset."""
@@ -270,20 +260,7 @@ class Dataset:
 
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
         """The dataset several times, or without end."""
-        make, n = self._make_iterator, -1 if count is None else int(count)
-
-        def run() -> Iterator[Any]:
-            for _ in itertools.count() if n < 0 else range(n):
-                empty = True
-                for e in make():
-                    empty = False
-                    yield e
-                if empty:
-                    return
-
-        size = self._cardinality
-        size = (0 if size == 0 else INFINITE) if n < 0 else size * n if size >= 0 else 0 if n == 0 else size
-        return Dataset(run, self._given, size)
+        return stages.repeated(self, -1 if count is None else int(count))
 
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
         """Every `num_shards`-th element, from `index` on."""
@@ -295,10 +272,7 @@ class Dataset:
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """This dataset, and then another."""
-        first, second = self._make_iterator, dataset._make_iterator
-        sizes = self._cardinality, dataset._cardinality
-        size = INFINITE if INFINITE in sizes else UNKNOWN if UNKNOWN in sizes else sum(sizes)
-        return Dataset(lambda: itertools.chain(first(), second()), None, size)
+        return stages.joined(self, dataset)
 
     # -- batches ---------------------------------------------------------------------------------------------
     def batch(
@@ -310,28 +284,7 @@ class Dataset:
         name: str | None = None,
     ) -> Dataset:
         """Elements stacked, `batch_size` at a time; what is left at the end is a smaller batch, or dropped."""
-        return self._batched(batch_size, drop_remainder, stacked)
-
-    def _batched(self, batch_size: Any, drop_remainder: Any, how: Any) -> Dataset:
-        n, make, drop = int(batch_size), self._make_iterator, bool(drop_remainder)
-        if n <= 0:
-            raise InvalidArgumentError(None, None, "Batch size must be greater than zero.")
-
-        def run() -> Iterator[Any]:
-            rows = make()
-            while batch := list(itertools.islice(rows, n)):
-                if len(batch) < n and drop:
-                    return
-                yield how(batch)
-
-        size = self._cardinality
-        if size >= 0:
-            size = size // n if drop else -(-size // n)
-        return Dataset(run, self._spec_of_batches(n if drop else None) if how is stacked else None, size)
-
-    def _spec_of_batches(self, size: int | None) -> Any:
-        known = self._known_spec
-        return (lambda: batched_spec(self._spec, size)) if known is None else batched_spec(known, size)
+        return batching.batched(self, batch_size, drop_remainder, stacked)
 
     def padded_batch(
         self,
@@ -342,7 +295,7 @@ class Dataset:
         name: str | None = None,
     ) -> Dataset:
         """Elements filled up to one shape and stacked."""
-        return self._batched(batch_size, drop_remainder, lambda rows: elements.padded(rows, padded_shapes, padding_values))
+        return batching.padded(self, batch_size, padded_shapes, padding_values, drop_remainder)
 
     def ragged_batch(self, *args: Any, **kwargs: Any) -> Dataset:
         """Raises NotImplementedError: there are no ragged tensors here."""
@@ -356,7 +309,7 @@ class Dataset:
 
     def rebatch(self, batch_size: Any, drop_remainder: bool = False, name: str | None = None) -> Dataset:
         """The rows of all batches in batches of another size."""
-        return self.unbatch().batch(batch_size, drop_remainder)
+        return batching.rebatched(self, batch_size, drop_remainder)
 
     def window(
         self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: bool = False, name: str | None = None
@@ -391,20 +344,7 @@ class Dataset:
 
     def cache(self, filename: str = "", name: str | None = None) -> Dataset:
         """The elements, which are computed in the first whole iteration and then kept (in memory, even with a file's name)."""
-        make = self._make_iterator
-        kept: list[list[Any]] = []
-
-        def run() -> Iterator[Any]:
-            if kept:
-                yield from kept[0]
-                return
-            rows = []
-            for e in make():
-                rows.append(e)
-                yield e
-            kept.append(rows)
-
-        return Dataset(run, self._given, self._cardinality)
+        return stages.cached(self)
 
     def _same(self) -> Dataset:
         return Dataset(self._make_iterator, self._given, self._cardinality)
@@ -429,13 +369,34 @@ class Dataset:
         """What a function makes of datasets of elements with one key."""
         return mixing.grouped(self, key_func, reduce_func, window_size, window_size_func)
 
-    def bucket_by_sequence_length(self, *args: Any, **kwargs: Any) -> Dataset:
-        """Raises NotImplementedError."""
-        raise NotImplementedError("Dataset.bucket_by_sequence_length: use group_by_window and padded_batch")
+    def bucket_by_sequence_length(
+        self,
+        element_length_func: Any,
+        bucket_boundaries: Any,
+        bucket_batch_sizes: Any,
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        pad_to_bucket_boundary: bool = False,
+        no_padding: bool = False,
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """Batches of elements of like lengths, padded."""
+        return batching.bucketed(
+            self,
+            element_length_func,
+            bucket_boundaries,
+            bucket_batch_sizes,
+            padded_shapes,
+            padding_values,
+            pad_to_bucket_boundary,
+            no_padding,
+            drop_remainder,
+        )
 
     def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset:
-        """Raises NotImplementedError: an iteration that failed cannot go on."""
-        raise NotImplementedError("Dataset.ignore_errors: handle the errors in the function that is mapped")
+        """The elements without those whose making failed."""
+        return stages.failures_ignored(self)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} element_spec={self._spec!r}>"

@@ -11,7 +11,7 @@ from tapegrad.registry.space import NUMPY, default_space
 from tapegrad.tf import nest
 from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.dtypes import as_dtype
-from tapegrad.tf.errors import InvalidArgumentError
+from tapegrad.tf.errors import DataLossError, InvalidArgumentError
 from tapegrad.tf.shapes import TensorShape
 from tapegrad.tf.specs import TensorSpec, TypeSpec
 from tapegrad.tf.tensor import Tensor, made
@@ -75,7 +75,7 @@ def padded(rows: list[Any], shapes: Any, values: Any) -> Any:
     """Elements as one batch, each filled up to the longest, or to a shape."""
     leaves = [nest.flatten(r) for r in rows]
     count = len(leaves[0])
-    wanted: list[Any] = [None] * count if shapes is None else _shapes(rows[0], shapes)
+    wanted: list[Any] = [None] * count if shapes is None else padded_shapes(rows[0], shapes)
     fill: list[Any] = [None] * count if values is None else nest.flatten(values)
     fill = fill * count if len(fill) == 1 else fill
     found = []
@@ -83,14 +83,13 @@ def padded(rows: list[Any], shapes: Any, values: Any) -> Any:
         raws = [x.array for x in xs]
         size = np.max([r.shape for r in raws], axis=0) if raws[0].shape else np.zeros(0, int)
         if wanted[k] is not None:
-            size = np.asarray([n if w is None or w == -1 else w for n, w in zip(size, wanted[k], strict=True)], int)
+            size = np.asarray([n if w is None else w for n, w in zip(size, wanted[k], strict=True)], int)
         string = raws[0].dtype.kind == "O"
         value = (b"" if string else 0) if fill[k] is None else host(convert(fill[k], raws[0].dtype, prefer=True)).item()
         batch = np.full((len(raws), *size.tolist()), value, raws[0].dtype)
         for place, r in zip(batch, raws, strict=True):
             if np.any(np.asarray(r.shape) > size):
-                text = "Attempted to pad to a smaller size than the input element."
-                raise InvalidArgumentError(None, None, text)
+                raise DataLossError(None, None, "Attempted to pad to a smaller size than the input element.")
             if r.shape:
                 place[tuple(slice(0, n) for n in r.shape)] = r
         if not raws[0].shape:
@@ -99,13 +98,27 @@ def padded(rows: list[Any], shapes: Any, values: Any) -> Any:
     return nest.pack_sequence_as(rows[0], found)
 
 
-def _shapes(element: Any, shapes: Any) -> list[Any]:
-    """A shape for each leaf of an element."""
+def padded_shapes(element: Any, shapes: Any) -> list[TensorShape]:
+    """A shape for each leaf of an element; a length of -1 is unknown."""
     if not nest.is_nested(element):
-        return [TensorShape(shapes)]
+        return [_padded_shape(shapes)]
     if isinstance(element, dict):
-        return [s for k in sorted(element) for s in _shapes(element[k], shapes[k])]
-    return [s for e, w in zip(element, shapes, strict=True) for s in _shapes(e, w)]
+        return [s for k in sorted(element) for s in padded_shapes(element[k], shapes[k])]
+    return [s for e, w in zip(element, shapes, strict=True) for s in padded_shapes(e, w)]
+
+
+def _padded_shape(shape: Any) -> TensorShape:
+    if isinstance(shape, TensorShape):
+        return shape
+    if isinstance(shape, core.Tensor | np.ndarray) or (isinstance(shape, list | tuple) and shape and isinstance(shape[0], list)):
+        raw = host(shape)
+        text = f"Padded shape {shape} must be a `tf.int64` vector tensor, but its"
+        if raw.ndim != 1:
+            raise ValueError(f"{text} shape was {raw.shape}.")
+        if raw.dtype.kind not in "iu":
+            raise TypeError(f"{text} element type was {raw.dtype}.")
+        shape = raw.tolist()
+    return TensorShape(shape if not isinstance(shape, list | tuple) else [None if n == -1 else n for n in shape])
 
 
 # -- specs ------------------------------------------------------------------------------------------------

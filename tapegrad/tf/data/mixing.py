@@ -12,7 +12,9 @@ import numpy as np
 
 from tapegrad import philox
 from tapegrad.tf import nest
+from tapegrad.tf.convert import host
 from tapegrad.tf.data.sources import seeds
+from tapegrad.tf.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from tapegrad.tf.data.dataset import Dataset
@@ -60,10 +62,18 @@ def _packed(structure: Any, parts: Iterator[Any]) -> Any:
 
 def chosen(datasets: Any, choice: Any, stop: bool) -> Dataset:
     """The next element of the dataset whose number comes next."""
+    _alike(datasets)
+    if not _is_dataset(choice):
+        raise TypeError(f"Invalid `choice_dataset`. `choice_dataset` should be a `tf.data.Dataset`, got {type(choice)}.")
+    known = choice._spec
+    if nest.is_nested(known) or known.dtype.name != "int64" or known.shape.rank:
+        raise TypeError(f"Invalid `choice_dataset`. Elements of `choice_dataset` must be scalar tensors of dtype tf.int64, got {known}.")
 
     def run() -> Iterator[Any]:
         rows = [d._make_iterator() for d in datasets]
         for k in choice._make_iterator():
+            if not 0 <= int(k) < len(rows):
+                raise InvalidArgumentError(None, None, f"Selector index out of range: {int(k)} >= {len(rows)}")
             try:
                 yield next(rows[int(k)])
             except StopIteration:
@@ -73,28 +83,53 @@ def chosen(datasets: Any, choice: Any, stop: bool) -> Dataset:
     return _dataset(run, datasets[0]._known_spec)
 
 
-def sampled(datasets: Any, weights: Any, seed: Any, stop: bool) -> Dataset:
-    """The next element of a dataset that is drawn each time."""
+def sampled(datasets: Any, weights: Any, seed: Any, stop: bool, *, again: bool = False) -> Dataset:
+    """The next element of a dataset that is drawn each time, with weights that may be a dataset of their own."""
+    _alike(datasets)
     first, second = seeds(seed)
     n = len(datasets)
-    p = np.full(n, 1 / n) if weights is None else np.asarray([float(w) for w in weights])
+    if not _is_dataset(weights) and weights is not None:
+        raw = host(weights)
+        if raw.dtype.kind != "f":
+            raise TypeError(f"Invalid `weights`. `weights` must be of type `tf.float32` or `tf.float64`, got {raw.dtype}.")
+        if raw.shape != (n,):
+            raise ValueError(f"Invalid `weights`. `weights` and `datasets` should have the same length, got {raw.shape} and {n}.")
+    epochs = itertools.count()
 
     def run() -> Iterator[Any]:
-        g = np.random.default_rng([first, second])
+        g = np.random.default_rng([first, second, next(epochs)] if again else [first, second])
         rows = [d._make_iterator() for d in datasets]
-        share = p / p.sum()
-        while share.any():
-            k = int(g.choice(n, p=share))
-            try:
-                yield next(rows[k])
-            except StopIteration:
-                if stop:
-                    return
-                share[k] = 0
-                if share.any():
-                    share = share / share.sum()
+        given = weights._make_iterator() if _is_dataset(weights) else itertools.repeat(np.ones(n) if weights is None else weights)
+        left = np.ones(n)
+        for row in given:
+            share = host(row).astype(np.float64) * left
+            while share.any():
+                k = int(g.choice(n, p=share / share.sum()))
+                try:
+                    e = next(rows[k])
+                except StopIteration:
+                    if stop:
+                        return
+                    share[k] = left[k] = 0
+                    continue
+                yield e
+                break
+            else:
+                return
 
     return _dataset(run, datasets[0]._known_spec)
+
+
+def _alike(datasets: Any) -> None:
+    """Raise where there is no dataset among several, or where their elements are known to be of different kinds."""
+    if not datasets:
+        raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
+    known = [d._known_spec for d in datasets if d._known_spec is not None]
+    for other in known[1:]:
+        pairs = zip(nest.flatten(known[0]), nest.flatten(other), strict=False)
+        alike = all(getattr(a, "dtype", 0) == getattr(b, "dtype", 0) for a, b in pairs)
+        if len(nest.flatten(known[0])) != len(nest.flatten(other)) or not alike:
+            raise TypeError(f"Invalid `datasets`. `datasets` must have compatible element specs, got {known[0]} and {other}.")
 
 
 def windowed(source: Dataset, size: int, shift: int, stride: int, drop: bool) -> Dataset:
@@ -278,10 +313,12 @@ def grouped(source: Dataset, key: Any, reduce: Any, size: Any, size_of: Any) -> 
             rows = open_groups.setdefault(k, [])
             rows.append(e)
             limit = int(size_of(made(np.int64(k)))) if size_of is not None else int(size)
+            if limit <= 0:
+                raise InvalidArgumentError(None, None, f"Window size must be greater than zero, but got {limit}.")
             if len(rows) >= limit:
                 del open_groups[k]
                 yield from _reduced(reduce, k, rows, source)
-        for k, rows in open_groups.items():
+        for k, rows in sorted(open_groups.items()):
             yield from _reduced(reduce, k, rows, source)
 
     return _dataset(run)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import glob
+import gzip
+import io
+import itertools
+import os
+import zlib
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tapegrad.core import tensor as core
 from tapegrad.tf import nest
-from tapegrad.tf.convert import convert
+from tapegrad.tf.convert import convert, host
 from tapegrad.tf.data.elements import element, part
 from tapegrad.tf.dtypes import as_dtype
-from tapegrad.tf.errors import InvalidArgumentError, NotFoundError
+from tapegrad.tf.errors import DataLossError, InvalidArgumentError, NotFoundError
 from tapegrad.tf.random_functions import get_seed
 from tapegrad.tf.shapes import TensorShape
 from tapegrad.tf.specs import TensorSpec
@@ -62,9 +68,11 @@ def generated(generator: Any, types: Any, shapes: Any, args: Any, signature: Any
     wanted = nest.flatten(signature)
     given = [] if args is None else [convert(a).numpy() for a in args]
 
-    def run() -> Iterator[Any]:
-        for value in generator(*given):
-            yield _checked(value, signature, wanted)
+    def check(value: Any) -> Any:
+        return _checked(value, signature, wanted)
+
+    def run() -> Iterator[Any]:  # `map` goes on after an element that does not fit, as TensorFlow does
+        return map(check, iter(generator(*given)))
 
     return run, signature, -2
 
@@ -86,8 +94,8 @@ def _checked(value: Any, signature: Any, wanted: list[Any]) -> Any:
         try:
             parts = _by_structure(signature, value)
         except (TypeError, ValueError):
-            raise TypeError(
-                f"`generator` yielded an element that did not match the expected structure. The expected structure was "
+            raise _yielded(
+                f"an element that did not match the expected structure. The expected structure was "
                 f"{nest.map_structure(lambda s: s.dtype, signature)}, but the yielded element was {value}."
             ) from None
     found = []
@@ -95,16 +103,18 @@ def _checked(value: Any, signature: Any, wanted: list[Any]) -> Any:
         try:
             t = convert(x, s.dtype.numpy, prefer=True)
         except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"`generator` yielded an element that could not be converted to the expected type. The expected type was "
+            raise _yielded(
+                f"an element that could not be converted to the expected type. The expected type was "
                 f"{s.dtype.name}, but the yielded element was {x}."
             ) from error
         if not s.shape.is_compatible_with(t.shape):
-            raise TypeError(
-                f"`generator` yielded an element of shape {tuple(t.shape)} where an element of shape {s.shape} was expected."
-            )
+            raise _yielded(f"an element of shape {tuple(t.shape)} where an element of shape {s.shape} was expected.")
         found.append(element(t))
     return nest.pack_sequence_as(signature, found)
+
+
+def _yielded(text: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, f"TypeError: `generator` yielded {text} [Op:PyFunc]")
 
 
 def _by_structure(signature: Any, value: Any) -> list[Any]:
@@ -125,12 +135,13 @@ def seeds(seed: Any) -> tuple[int, int]:
     return pair
 
 
-def random_numbers(seed: Any) -> Source:
-    """Random integers without end."""
+def random_numbers(seed: Any, *, again: bool = False) -> Source:
+    """Random integers without end, the same ones in each iteration unless they are drawn again."""
     first, second = seeds(seed)
+    epochs = itertools.count()
 
     def run() -> Iterator[Any]:
-        g = np.random.default_rng([first, second])
+        g = np.random.default_rng([first, second, next(epochs)] if again else [first, second])
         while True:
             yield made(np.int64(g.integers(2**32)))
 
@@ -147,35 +158,77 @@ def matching(pattern: Any) -> list[str]:
     return found
 
 
-def lines(names: Any) -> Source:
-    """The lines of text files."""
+def lines(names: Any, compression: Any = None) -> Source:
+    """The lines of text files, which may be compressed ("GZIP" or "ZLIB")."""
 
     def run() -> Iterator[Any]:
         for name in file_names(names):
-            try:
-                with open(name, "rb") as f:
-                    for line in f:
-                        yield made(np.asarray(line.rstrip(b"\r\n"), object))
-            except FileNotFoundError:
-                raise NotFoundError(None, None, f"{name}; No such file or directory") from None
+            with opened(name, compression) as f:
+                for line in f:
+                    yield made(np.asarray(line.rstrip(b"\r\n"), object))
 
     return run, TensorSpec([], "string"), -2
+
+
+def opened(name: str, compression: Any = None) -> Any:
+    """A file to be read, whose bytes are those that were compressed."""
+    kind = host(compression).item() if hasattr(compression, "dtype") else compression or ""
+    kind = kind.decode() if isinstance(kind, bytes) else kind
+    if kind not in ("", "NONE", "GZIP", "ZLIB"):
+        raise InvalidArgumentError(None, None, f"Unsupported compression_type: {kind}. Use 'GZIP' or 'ZLIB', or none")
+    try:
+        if kind == "GZIP":
+            return gzip.open(name, "rb")
+        if kind == "ZLIB":
+            with open(name, "rb") as f:
+                return io.BytesIO(zlib.decompress(f.read()))
+        return open(name, "rb")
+    except FileNotFoundError:
+        raise NotFoundError(None, None, f"{name}; No such file or directory") from None
+    except zlib.error as error:
+        raise DataLossError(None, None, f"{name}: {error}") from None
 
 
 def file_names(names: Any) -> list[str]:
     """The names of files that a tensor, a list or a dataset of names has."""
     if hasattr(names, "_make_iterator"):
         return [x.numpy().decode() for x in names]
+    names = [os.fspath(n) if isinstance(n, os.PathLike) else n for n in names] if isinstance(names, list | tuple) else names
+    names = os.fspath(names) if isinstance(names, os.PathLike) else names
     return [n.decode() if isinstance(n, bytes) else str(n) for n in np.atleast_1d(convert(names).numpy()).tolist()]
 
 
-def records(names: Any) -> Source:
-    """The records of TFRecord files."""
+def fixed_lengths(names: Any, size: Any, header: Any, footer: Any, compression: Any) -> Source:
+    """The pieces of one length of binary files, between a header and a footer."""
+    n, before, after = int(size), int(header or 0), int(footer or 0)
+    if n <= 0:
+        raise InvalidArgumentError(None, None, f"record_bytes must be greater than zero, got {n}")
+
+    def run() -> Iterator[Any]:
+        for name in file_names(names):
+            with opened(name, compression) as f:
+                data = f.read()
+            body = len(data) - before - after
+            if body < 0 or body % n:
+                raise InvalidArgumentError(
+                    None,
+                    None,
+                    f"Excluding the header ({before} bytes) and footer ({after} bytes), input file \"{name}\" has body length "
+                    f"{body} bytes, which is not an exact multiple of the record length ({n} bytes).",
+                )
+            for k in range(before, before + body, n):
+                yield made(np.asarray(data[k : k + n], object))
+
+    return run, TensorSpec([], "string"), -2
+
+
+def records(names: Any, compression: Any = None) -> Source:
+    """The records of TFRecord files, which may be compressed."""
     from tapegrad.tf.records import read
 
     def run() -> Iterator[Any]:
         for name in file_names(names):
-            for record in read(name):
+            for record in read(name, partial(opened, name, compression)):
                 yield made(np.asarray(record, object))
 
     return run, TensorSpec(TensorShape([]), "string"), -2
