@@ -8,7 +8,10 @@ from tapegrad.torch.distributions.utils import torch
 
 __all__ = [
     "Constraint",
+    "MixtureSameFamilyConstraint",
     "boolean",
+    "cat",
+    "corr_cholesky",
     "dependent",
     "dependent_property",
     "greater_than",
@@ -28,10 +31,12 @@ __all__ = [
     "positive",
     "positive_definite",
     "positive_integer",
+    "positive_semidefinite",
     "real",
     "real_vector",
     "simplex",
     "square",
+    "stack",
     "symmetric",
     "unit_interval",
 ]
@@ -212,6 +217,67 @@ class _LowerCholesky(_LowerTriangular):
         return super().check(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
 
 
+class _CorrCholesky(_LowerCholesky):
+    """Lower factors of correlation matrices: each row has length one."""
+
+    def check(self, value: Any) -> Any:
+        tol = torch.finfo(value.dtype).eps * value.shape[-1] * 10
+        return super().check(value) & ((torch.linalg.norm(value.detach(), dim=-1) - 1).abs() < tol).all(-1)
+
+
+class _PositiveSemidefinite(_Symmetric):
+    def check(self, value: Any) -> Any:
+        symmetric = super().check(value)
+        return symmetric if not symmetric.all() else (torch.linalg.eigvalsh(value.detach()) >= 0).all(-1)
+
+
+class _Cat(Constraint):
+    """One region after another along an axis."""
+
+    def __init__(self, cseq: Any, dim: int = 0, lengths: Any = None) -> None:
+        self.cseq = list(cseq)
+        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+        self.dim = dim
+        self.is_discrete = any(c.is_discrete for c in self.cseq)
+        self.event_dim = max(c.event_dim for c in self.cseq)
+
+    def check(self, value: Any) -> Any:
+        parts = value.split(self.lengths, self.dim)
+        return torch.cat([c.check(v) for c, v in zip(self.cseq, parts, strict=True)], self.dim)
+
+
+class _Stack(Constraint):
+    """A region for each entry of an axis."""
+
+    def __init__(self, cseq: Any, dim: int = 0) -> None:
+        self.cseq = list(cseq)
+        self.dim = dim
+        self.is_discrete = any(c.is_discrete for c in self.cseq)
+        events = max(c.event_dim for c in self.cseq)
+        self.event_dim = events + 1 if dim + events < 0 else events
+
+    def check(self, value: Any) -> Any:
+        parts = [value.select(self.dim, i) for i in range(value.shape[self.dim])]
+        return torch.stack([c.check(v) for c, v in zip(self.cseq, parts, strict=True)], self.dim)
+
+
+class MixtureSameFamilyConstraint(Constraint):
+    """The region of a mixture: where a value lies in that of every component, whose axis is put in."""
+
+    def __init__(self, base_constraint: Any) -> None:
+        self.base_constraint = base_constraint
+        self.is_discrete, self.event_dim = base_constraint.is_discrete, base_constraint.event_dim
+
+    def check(self, value: Any) -> Any:
+        found = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
+        if value.dim() < self.event_dim:
+            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
+        return found.reshape((*value.shape[: value.dim() - self.event_dim], -1)).all(-1)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.base_constraint!r})"
+
+
 class _IndependentConstraint(Constraint):
     """Another region, with more axes that belong to one event."""
 
@@ -253,6 +319,10 @@ half_open_interval = _HalfOpenInterval
 simplex = _Simplex()
 lower_triangular = _LowerTriangular()
 lower_cholesky = _LowerCholesky()
+corr_cholesky = _CorrCholesky()
 square = _Square()
 symmetric = _Symmetric()
 positive_definite = _PositiveDefinite()
+positive_semidefinite = _PositiveSemidefinite()
+cat = _Cat
+stack = _Stack

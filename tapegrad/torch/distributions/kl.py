@@ -11,6 +11,7 @@ from tapegrad.torch.distributions.beta import Beta
 from tapegrad.torch.distributions.binomial import Binomial
 from tapegrad.torch.distributions.categorical import Categorical
 from tapegrad.torch.distributions.cauchy import Cauchy
+from tapegrad.torch.distributions.continuous_bernoulli import ContinuousBernoulli
 from tapegrad.torch.distributions.dirichlet import Dirichlet
 from tapegrad.torch.distributions.distribution import Distribution
 from tapegrad.torch.distributions.exponential import Exponential
@@ -20,13 +21,16 @@ from tapegrad.torch.distributions.gumbel import Gumbel
 from tapegrad.torch.distributions.half_normal import HalfNormal
 from tapegrad.torch.distributions.independent import Independent
 from tapegrad.torch.distributions.laplace import Laplace
+from tapegrad.torch.distributions.lowrank_multivariate_normal import LowRankMultivariateNormal
 from tapegrad.torch.distributions.multivariate_normal import MultivariateNormal
 from tapegrad.torch.distributions.normal import Normal
 from tapegrad.torch.distributions.one_hot_categorical import OneHotCategorical
+from tapegrad.torch.distributions.pareto import Pareto
 from tapegrad.torch.distributions.poisson import Poisson
 from tapegrad.torch.distributions.transformed_distribution import TransformedDistribution
 from tapegrad.torch.distributions.uniform import Uniform
 from tapegrad.torch.distributions.utils import euler_constant, softplus, sum_rightmost, torch
+from tapegrad.torch.distributions.wishart import Wishart
 
 __all__ = ["kl_divergence", "register_kl"]
 
@@ -80,6 +84,53 @@ def _multivariate_normal(p: Any, q: Any) -> Any:
     rest = (q.loc - p.loc).expand((*batch, n)).unsqueeze(-1)
     distance = torch.linalg.solve_triangular(left, rest, upper=False).pow(2).sum(-1).sum(-1)
     return q._half_log_det() - p._half_log_det() + 0.5 * (trace + distance - n)
+
+
+def _lowrank(p: Any, q: Any) -> Any:
+    """Of two normal distributions of which one or both have a covariance of low rank."""
+    n = p.event_shape[0]
+    inverse = q.precision_matrix
+    trace = (inverse * p.covariance_matrix).sum(-1).sum(-1)
+    rest = (q.loc - p.loc).unsqueeze(-1)
+    distance = (rest * (inverse @ rest)).sum(-1).sum(-1)
+    return 0.5 * (_log_det(q) - _log_det(p) + trace + distance - n)
+
+
+def _log_det(d: Any) -> Any:
+    return d._log_det() if isinstance(d, LowRankMultivariateNormal) else 2 * d._half_log_det()
+
+
+register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)(_lowrank)
+register_kl(MultivariateNormal, LowRankMultivariateNormal)(_lowrank)
+register_kl(LowRankMultivariateNormal, MultivariateNormal)(_lowrank)
+
+
+@register_kl(Wishart, Wishart)
+def _wishart(p: Any, q: Any) -> Any:
+    n = p.event_shape[-1]
+    half = torch.linalg.solve_triangular(q.scale_tril, p.scale_tril, upper=False)
+    halves = torch.arange(n, dtype=p.df.dtype, device=p.df.device) / 2
+    digammas = torch.digamma((p.df / 2).unsqueeze(-1) - halves).sum(-1)
+    return (
+        q.df * (q._log_scale() - p._log_scale())
+        + p.df / 2 * (half.pow(2).sum(-1).sum(-1) - n)
+        + torch.mvlgamma(q.df / 2, n)
+        - torch.mvlgamma(p.df / 2, n)
+        + (p.df - q.df) / 2 * digammas
+    )
+
+
+@register_kl(ContinuousBernoulli, ContinuousBernoulli)
+def _continuous_bernoulli(p: Any, q: Any) -> Any:
+    by_mean = p.mean * (p.logits - q.logits)
+    return by_mean + p._log_norm() + torch.log1p(-p.probs) - q._log_norm() - torch.log1p(-q.probs)
+
+
+@register_kl(Pareto, Pareto)
+def _pareto(p: Any, q: Any) -> Any:
+    ratio = q.alpha / p.alpha
+    found = q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1
+    return torch.where(p.support.lower_bound < q.support.lower_bound, math.inf, found)
 
 
 @register_kl(Laplace, Laplace)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property as lazy_property
+from collections.abc import Callable
+from functools import update_wrapper
 from typing import Any
 
 from tapegrad.torch import _arrays
@@ -17,10 +18,32 @@ __all__ = [
     "sum_rightmost",
     "tensors",
     "torch",
+    "tril_matrix_to_vec",
+    "vec_to_tril_matrix",
 ]
 
 #: The facade, by which all here is computed, so that a tape records it.
 torch: Any = _arrays.facade()
+
+
+class lazy_property:
+    """A parameter that is computed from another when it is first asked for, with its history even inside `no_grad`.
+
+    A sample is drawn without a history, and must not leave the other form of a parameter without one.
+    """
+
+    def __init__(self, compute: Callable[[Any], Any]) -> None:
+        self._compute = compute
+        update_wrapper(self, compute)  # type: ignore[arg-type]
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        with torch.enable_grad():
+            value = self._compute(instance)
+        instance.__dict__[self._compute.__name__] = value
+        return value
+
 
 euler_constant = 0.57721566490153286060
 
@@ -68,6 +91,30 @@ def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
     """Logits of probabilities: of one alternative, or along the last axis."""
     clamped = clamp_probs(probs)
     return torch.log(clamped) - torch.log1p(-clamped) if is_binary else torch.log(clamped)
+
+
+def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
+    """The entries on a diagonal and below it, row by row."""
+    n = mat.shape[-1]
+    if not -n <= diag < n:
+        raise ValueError(f"diag ({diag}) provided is outside [{-n}, {n - 1}].")
+    rows, columns = torch.tril_indices(n, n, offset=diag)
+    return mat[..., rows, columns]
+
+
+def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
+    """A matrix with these entries on a diagonal and below it, row by row, and zeros elsewhere."""
+    length = vec.shape[-1]
+    root = ((1 + 2 * diag) ** 2 + 8 * length + 4 * abs(diag) * (diag + 1)) ** 0.5
+    n = (-(1 + 2 * diag) + root) / 2
+    if not round(n) - torch.finfo(vec.dtype).eps <= n <= round(n) + torch.finfo(vec.dtype).eps:
+        raise ValueError(
+            f"The size of last dimension is {length} which cannot be expressed as the lower triangular part of a square D x D matrix."
+        )
+    n = round(n)
+    rows, columns = torch.tril_indices(n, n, offset=diag)
+    flat = vec.new_zeros((*vec.shape[:-1], n * n)).index_copy(-1, rows * n + columns, vec)
+    return flat.reshape((*vec.shape[:-1], n, n))
 
 
 def one_of(probs: Any, logits: Any) -> None:
