@@ -17,7 +17,7 @@ from tapegrad.core.recorder import EMPTY, state
 from tapegrad.core.tensor import Tensor
 from tapegrad.errors import RandomnessError
 from tapegrad.kernels.tensorflow_array import TFArray, wrapped
-from tapegrad.kernels.tensorflow_calls import NUMPY_OF
+from tapegrad.kernels.tensorflow_calls import EAGER, NUMPY_OF
 from tapegrad.kernels.tensorflow_stored import Stored, additions, stored
 from tapegrad.variable import TRACED, Variable
 
@@ -161,19 +161,25 @@ class Trace:
             "the gradient inside, or draw outside and give the numbers as an argument"
         )
 
-    def write_back(self) -> None:
-        """The assignments, as the last thing that the graph does: all new values are there before the first is assigned."""
+    def write_back(self, results: list[Any]) -> None:
+        """The assignments, as the last thing that the graph does.
+
+        All results and new values are there before the first is assigned: what fails leaves variables as they were.
+        """
         changes = []
         for key, variable in self.assigned.items():
             value = self._values[key]
             rows = additions(value, self.first.get(key))
             changes.append((cell_of(variable).store, rows, value.bare if rows is None else None))
-        for store, rows, whole in changes:
-            if rows is None:
-                store.assign(whole)
-            else:
-                for ids, g in rows:
-                    tf.raw_ops.ResourceScatterAdd(resource=store.handle, indices=ids, updates=g)
+        parts = [part for _, rows, _ in changes for pair in rows or () for part in pair]
+        first = [*results, *parts, *(whole for _, _, whole in changes if whole is not None)] if changes else []
+        with tf.control_dependencies([t for t in first if type(t) is not EAGER]):
+            for store, rows, whole in changes:
+                if rows is None:
+                    store.assign(whole, read_value=False)
+                else:
+                    for ids, g in rows:
+                        tf.raw_ops.ResourceScatterAdd(resource=store.handle, indices=ids, updates=g)
 
 
 class _Local(threading.local):

@@ -98,7 +98,7 @@ class Graph:
             found = self._taped(trace, inputs) if keeps else self.run(inputs)
             plan = Plan(found, trace.assigned.values())
             bare = plan.bare()
-            trace.write_back()
+            trace.write_back(bare)
         for v in (*trace.read, *trace.assigned.values()):
             if all(v is not w for w in self.variables):
                 self.variables.append(v)

@@ -7,6 +7,7 @@ from typing import Any
 
 from tapegrad.errors import ArgumentError, ShapeError
 from tapegrad.registry import composite, multilinear
+from tapegrad.registry.lengths import may_agree
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -78,12 +79,13 @@ def _summed(draw: Any) -> Any:
 def einsum_of(F: Any, arrays: Any, /, equation: str) -> Any:
     """The sum of products that an equation says, of a sequence of arrays: `einsum`, with the arrays first."""
     terms, output = parsed(equation, tuple(tuple(a.shape) for a in arrays))
-    lengths: dict[str, int] = {}
+    lengths: dict[str, Any] = {}
     for term, x in zip(terms, arrays, strict=True):
         for k, n in zip(term, x.shape, strict=True):
-            if lengths.setdefault(k, n) in (1, n):
+            known = lengths.setdefault(k, n)
+            if known in (1, n) or (type(known) is not int and n != 1):  # of a length that is open, another one tells more
                 lengths[k] = n
-            elif n != 1:
+            elif n != 1 and type(n) is int:
                 shapes = ", ".join(str(tuple(a.shape)) for a in arrays)
                 raise ShapeError(
                     f"einsum({equation!r}): expected axes of one letter to have one length, got {lengths[k]} and {n} "
@@ -92,7 +94,7 @@ def einsum_of(F: Any, arrays: Any, /, equation: str) -> Any:
     found, names = [], []
     for term, x in zip(terms, arrays, strict=True):
         term, x = _without_repeats(F, term, x)  # noqa: PLW2901
-        kept = [i for i, k in enumerate(term) if x.shape[i] == lengths[k]]
+        kept = [i for i, k in enumerate(term) if x.shape[i] != 1 or lengths[k] == 1]
         if len(kept) < len(term):  # a length of 1 where others have more: the letter says nothing of this array
             x = F.reshape(x, tuple(x.shape[i] for i in kept))  # noqa: PLW2901
         found.append(x)
@@ -106,7 +108,7 @@ def _without_repeats(F: Any, term: str, x: Any) -> tuple[str, Any]:
         k = next(k for k in term if term.count(k) > 1)
         i = term.index(k)
         j = term.index(k, i + 1)
-        if x.shape[i] != x.shape[j]:
+        if not may_agree((x.shape[i],), (x.shape[j],)):
             raise ShapeError(f"einsum: {k!r} stands for axes of lengths {x.shape[i]} and {x.shape[j]} of one array")
         x = F.diagonal(F.moveaxis(x, (i, j), (-2, -1)))
         term = term[:i] + term[i + 1 : j] + term[j + 1 :] + k

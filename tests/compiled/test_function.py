@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.errors import ArgumentError, RandomnessError, ShapeError
+from tapegrad.errors import ArgumentError, BoundsError, RandomnessError, ShapeError
 
 pytestmark = pytest.mark.interop("tensorflow")
 
@@ -315,3 +315,27 @@ def test_what_is_large_and_known_is_computed_in_the_graph_and_not_held_by_it():
     np.testing.assert_allclose(f(x).numpy()[0], 2e-5)
     ((_, concrete),) = next(iter(f._graphs.values()))._kinds
     assert max(int(np.prod(t.shape)) for t in concrete.captured_inputs) < 5000
+
+
+def test_what_fails_in_a_call_leaves_all_variables_as_they_were():
+    w, v = variable(np.zeros(3), "tensorflow"), variable(np.zeros(3), "tensorflow")
+    table = variable(np.zeros((3, 2)), "tensorflow")
+
+    @tg.function
+    def f(x, i):
+        w.assign_add(tg.ones(3))
+        with tg.GradientTape() as tape:
+            y = tg.sum(tg.nn.embedding(table, tg.asarray([0, 1]), sparse=True))
+        table.assign_add(tape.gradient(y, table))
+        v.assign_add(tg.ones(3) * x[i])
+        return x[i] * 2
+
+    x = tg.asarray(array(1.0, 2.0), backend="tensorflow")
+    i, outside = (tg.asarray(np.asarray(n), backend="tensorflow") for n in (1, 7))
+    f(x, i)
+    for _ in range(5):
+        with pytest.raises(BoundsError):
+            f(x, outside)
+    assert (w.tolist(), v.tolist(), table.tolist()) == ([1, 1, 1], [2, 2, 2], [[1, 1], [1, 1], [0, 0]])
+    f(x, i)
+    assert (w.tolist(), v.tolist(), table.tolist()) == ([2, 2, 2], [4, 4, 4], [[2, 2], [2, 2], [0, 0]])

@@ -168,3 +168,19 @@ def test_lengths_that_are_the_same_by_construction_are_equal() -> None:
     for n in (3, 4, 5):
         np.testing.assert_array_equal(f(data(n), data(n)).numpy(), 2 * data(n).numpy())
     assert f.trace_count == 2
+
+
+def test_letters_of_an_equation_may_stand_for_open_lengths(jit: bool) -> None:
+    def attention(q: Any, k: Any, n: Any) -> Any:
+        s = tg.einsum("bqd,bkd->bqk", q, k)
+        inside = tg.arange(k.shape[1])[None, :] < n[:, None]
+        weights = tg.softmax(tg.where(inside[:, None, :], s, -tg.inf), axis=-1)
+        return tg.einsum("bqk,bkd->bqd", weights, k), tg.einsum("bkk->b", tg.einsum("bkd,bld->bkl", k, k))
+
+    f = tg.function(attention, jit_compile=jit)
+    for n in (5, 4, 3):
+        q, k = (tg.reshape(data(2 * n * 3) * sign, (2, n, 3)) for sign in (1.0, -1.0))
+        lengths = tg.asarray(np.asarray([2, n]), backend="tensorflow")
+        for a, b in zip(f(q, k, lengths), attention(q, k, lengths), strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4)
+    assert f.trace_count == 2
