@@ -25,7 +25,7 @@ from tapegrad.torch._graph import EdgeShape, GradientEdge
 from tapegrad.torch._inplace import add_into
 from tapegrad.torch._recorder import IMPLICIT, OWNERS, is_leaf_node, own, switch
 from tapegrad.torch._sparse import Sparse, from_rows, joined
-from tapegrad.torch._tensor import OF_NUMPY, STYLE, Tensor, auto_of, beside, wrap
+from tapegrad.torch._tensor import STYLE, WITHOUT_DEVICE, Tensor, auto_of, beside, wrap
 from tapegrad.torch._versions import check
 
 #: Held while a gradient is added to a leaf's: several threads may do so.
@@ -289,7 +289,7 @@ def _hooks_of_leaf(x: Any, g: Any, *, adds: bool) -> Any:
 
 def _accumulate(x: Any, g: Any, fresh: bool, create_graph: bool) -> None:
     auto = auto_of(x)
-    if type(x.array) not in OF_NUMPY and several() and not hasattr(g, "dense"):  # a CPU's number may have met a GPU's arrays
+    if type(x.array) not in WITHOUT_DEVICE and several() and not hasattr(g, "dense"):  # a CPU's number may have met a GPU's arrays
         g = moved(g, device_of(x.array)) if isinstance(g, Core) else beside(g, x.array)
     if auto.hooks or auto.accumulate is not None:
         was = switch(create_graph)

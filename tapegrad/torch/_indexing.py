@@ -8,12 +8,13 @@ import numpy as np
 
 from tapegrad.core.node import tick
 from tapegrad.core.tensor import Tensor as Core
+from tapegrad.kernels.batched import Batched
 from tapegrad.ops.inplace import is_alone
 from tapegrad.torch import _devices, _inplace
 from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 from tapegrad.torch._recorder import is_enabled
 from tapegrad.torch._storage import wrote
-from tapegrad.torch._tensor import OF_NUMPY, STYLE, wrap
+from tapegrad.torch._tensor import OF_NUMPY, STYLE, WITHOUT_DEVICE, wrap
 from tapegrad.torch._views import note_put, putter, spoil, store_of, take, view_of
 from tapegrad.torch._warnings import warn
 
@@ -28,6 +29,8 @@ def getitem(x: Any, key: Any) -> Any:
         if index == ():
             return take(x, _same)
         return take(x, _picker(index), putter(index))
+    if _is_batched(index):
+        return _picked_in_batch(x, index)
     first, rest = _apart(x, index)
     return STYLE.getitem(x if first is None else STYLE.getitem(x, first), rest)
 
@@ -63,10 +66,13 @@ def setitem(x: Any, key: Any, value: Any) -> None:
     index, basic = plain(x, key)
     _inplace.check(x, as_view=basic, part=x.array[index] if basic and type(x.array) is np.ndarray else None)
     v = _value(x, value)
-    if type(x.array) not in OF_NUMPY and _devices.several():
+    if type(x.array) not in WITHOUT_DEVICE and _devices.several():
         v = _devices.moved(v, _devices.device_of(x.array))
     before = tick()
     raw = x.array
+    if not basic and _is_batched(index):
+        _inplace.commit(x, _put_in_batch(wrap(raw, x.node), index, v), before)
+        return
     if type(raw) is np.ndarray and view_of(x) is None and not (is_enabled() and (x.node is not None or v.node is not None)):
         store = store_of(x)
         if not raw.flags.writeable:
@@ -100,6 +106,46 @@ def setitem(x: Any, key: Any, value: Any) -> None:
 def delitem(x: Any, key: Any) -> None:
     """Nothing can be taken out of a tensor."""
     raise TypeError("Tensor does not support deleting items")
+
+
+# -- tensors that differ between the items of a batch ------------------------------------------------
+def _is_batched(index: Any) -> bool:
+    return any(type(k) is Batched for k in (index if type(index) is tuple else (index,)))
+
+
+def _in_parts(x: Any, index: Any) -> tuple[Any, tuple[Any, ...]]:
+    """An index as a basic one, and then a tensor or None for each axis of what that gives."""
+    items = index if type(index) is tuple else (index,)
+    for k in items:
+        if hasattr(k, "dtype") and k.dtype.kind == "b":
+            raise RuntimeError(
+                "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a "
+                "boolean mask."
+            )
+    rest = len(x.array.shape) - sum(map(_axes, items))
+    whole: list[Any] = []
+    for k in items if Ellipsis in [k for k in items if k is Ellipsis] else (*items, Ellipsis):
+        whole += [slice(None)] * rest if k is Ellipsis else [k]
+    first = tuple(k if type(k) in (int, slice) or k is None else slice(None) for k in whole)
+    after = tuple(None if type(k) is slice or k is None else wrap(k) for k in whole if type(k) is not int)
+    return first, after
+
+
+def _picked_in_batch(x: Any, index: Any) -> Any:
+    from tapegrad.torch._functions._stacks import Places, expanded
+
+    first, after = _in_parts(x, index)
+    part = STYLE.getitem(x, first)
+    places = Places(part, after)
+    rows = places.rows(part)
+    return places.taken(rows.gather(0, expanded(places.number, rows.array.shape, 0)))
+
+
+def _put_in_batch(x: Any, index: Any, v: Any) -> Any:
+    from tapegrad.torch._functions.scatter import put_in_batch
+
+    first, after = _in_parts(x, index)
+    return STYLE.put(x, put_in_batch(STYLE.getitem(x, first), after, v), first)
 
 
 def _spread(v: Any, shape: tuple[int, ...]) -> Any:

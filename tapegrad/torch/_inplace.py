@@ -20,7 +20,7 @@ from tapegrad.torch._modes import INFERENCE
 from tapegrad.torch._promotion import _CATEGORY
 from tapegrad.torch._recorder import OWNERS, is_enabled, is_leaf_node, own, switch
 from tapegrad.torch._storage import KEPT_HERE_ALONE, WRITTEN, Storage, moved, owner, replaced, superseded, wrote
-from tapegrad.torch._tensor import OF_NUMPY, STYLE, Tensor, beside, wrap
+from tapegrad.torch._tensor import OF_NUMPY, STYLE, WITHOUT_DEVICE, Tensor, beside, wrap
 from tapegrad.torch._views import View, laid_out, note_put, put_back, spoil, store_of, view_of
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def fitting(x: Any, y: Any) -> Any:
         raise RuntimeError(
             f"output with shape {list(x.array.shape)} doesn't match the broadcast shape {list(y.array.shape)}"
         )
-    if type(x.array) not in OF_NUMPY and _devices.several():
+    if type(x.array) not in WITHOUT_DEVICE and _devices.several():
         y = _devices.moved(y, _devices.device_of(x.array))
     if type(y.array) is not type(x.array):
         y.array = beside(y.array, x.array)

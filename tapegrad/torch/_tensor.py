@@ -89,6 +89,10 @@ def wrap(raw: Any, node: Any = None) -> Any:
 OF_NUMPY = frozenset([np.ndarray, *np.sctypeDict.values()])
 
 
+#: Types of raw arrays of which no device is asked: NumPy's, and batches, which are not on one by themselves.
+WITHOUT_DEVICE = OF_NUMPY | {Batched}
+
+
 def fresh(raw: Any, device: Any = None) -> Any:
     """A tensor of values that are NumPy's, on a device or where new tensors are made."""
     return wrap(placed(raw, device) if type(raw) in OF_NUMPY else raw)

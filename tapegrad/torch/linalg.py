@@ -11,6 +11,7 @@ from tapegrad.errors import TapegradError
 from tapegrad.torch import _named as named
 from tapegrad.torch._dtypes import numpy_of
 from tapegrad.torch._functions._build import compiled
+from tapegrad.torch._functions._stacks import on_stacks
 from tapegrad.torch._tagged import name_all
 from tapegrad.torch._tensor import OF_NUMPY, wrap
 from tapegrad.torch._tensor import STYLE as S
@@ -154,6 +155,7 @@ def _qr(x: Any, mode: str) -> Any:
     return named.linalg_qr(*S.qr(x, mode=mode))
 
 
+@on_stacks(None)
 def _eigh(x: Any, UPLO: str) -> Any:
     _square("eigh", x)
     return named.linalg_eigh(*S.eigh(_one_triangle(x, UPLO)))

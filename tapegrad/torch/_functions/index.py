@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.kernels.batched import values_of
 from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 from tapegrad.torch._functions._build import METHODS, define
-from tapegrad.torch._functions.scatter import check_bounds, check_dtype, raw_of
+from tapegrad.torch._functions._stacks import expanded, is_batched, on_stacks
+from tapegrad.torch._functions.scatter import _scatter, check_bounds, check_dtype, put_in_batch, raw_of
 from tapegrad.torch._indexing import mask_of_bytes
 from tapegrad.torch._shapes import dimension
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor, wrap
 
 
+@on_stacks()
 def _gather(x: Any, dim: int, index: Any) -> Any:
     check_dtype("gather", index)
     n = len(x.array.shape)
@@ -40,6 +43,9 @@ def _gather(x: Any, dim: int, index: Any) -> Any:
 
 
 def _index_select(x: Any, dim: int, index: Any) -> Any:
+    if is_batched(index) and x.array.shape:
+        d = dimension(dim, len(x.array.shape))
+        return _gather(x, d, S.astype(expanded(index, x.array.shape, d), "int64"))
     i = raw_of(index)
     if i.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
@@ -59,6 +65,8 @@ def _along(d: int, i: Any) -> tuple[Any, ...]:
 
 def _index_add(x: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
     check_dtype("index_add", index)
+    if is_batched(index):
+        return _at_places(x, dim, index, source if alpha == 1 else S.multiply(source, alpha), "add")
     d, i = dimension(dim, len(x.array.shape)), raw_of(index)
     _index_bounded(i, x, d, "index_add")
     v = source if alpha == 1 else S.multiply(source, alpha)
@@ -70,8 +78,17 @@ def _index_bounded(i: Any, x: Any, d: int, name: str) -> None:
         raise IndexError("index out of range in self")
 
 
+def _at_places(x: Any, dim: int, index: Any, source: Any, reduce: Any = None) -> Any:
+    """Values written, or added, along an axis inside `vmap`."""
+    d = dimension(dim, len(x.array.shape))
+    where = S.astype(expanded(index, x.array.shape, d), "int64")
+    return _scatter(x, d, where, source, None, reduce)
+
+
 def _index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
     check_dtype("index_copy", index)
+    if is_batched(index):
+        return _at_places(x, dim, index, source)
     d, i = dimension(dim, len(x.array.shape)), raw_of(index)
     _index_bounded(i, x, d, "index_copy")
     if source.array.dtype != x.array.dtype:
@@ -80,12 +97,18 @@ def _index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
 
 
 def _index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:
+    if is_batched(index):
+        wide = expanded(index, x.array.shape, dimension(dim, len(x.array.shape)))
+        number = S.astype(value, x.array.dtype) if isinstance(value, Tensor) else wrap(x.array.dtype.type(value))
+        return _at_places(x, dim, index, S.broadcast_to(number, wide.array.shape))
     d, i = dimension(dim, len(x.array.shape)), raw_of(index)
     _index_bounded(i, x, d, "index_fill")
     return S.put(x, S.astype(value, x.array.dtype) if isinstance(value, Tensor) else x.array.dtype.type(value), _along(d, i))
 
 
 def _index_put(x: Any, indices: Any, values: Any, accumulate: bool) -> Any:
+    if any(map(is_batched, indices)):
+        return put_in_batch(x, tuple(indices), values, accumulate)
     where = tuple(slice(None) if i is None else _place(i) for i in indices)
     v = S.astype(values, x.array.dtype) if values.array.dtype != x.array.dtype else values
     if not accumulate:
@@ -139,6 +162,8 @@ def _masked_scatter(x: Any, mask: Any, source: Any) -> Any:
 
 
 def _take(x: Any, index: Any) -> Any:
+    if is_batched(index):
+        return S.reshape(_gather(S.reshape(x, (-1,)), 0, S.reshape(index, (-1,))), tuple(index.array.shape))
     i = raw_of(index)
     size = int(np.prod(x.array.shape))
     if i.size and (i.max() >= size or i.min() < -size):
@@ -153,7 +178,20 @@ def _put(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
     return S.reshape(y, x.array.shape)
 
 
+def _alike(x: Any, dim: int, indices: Any) -> tuple[Any, int, Any]:
+    """A tensor and an index, each as wide as the other but for the axis."""
+    a, b = x.array.shape, indices.array.shape
+    d = dimension(dim, len(a))
+    wide = [np.broadcast_shapes((m,), (n,))[0] if k != d else 0 for k, (m, n) in enumerate(zip(a, b, strict=True))]
+    x, indices = (S.broadcast_to(t, (*wide[:d], n, *wide[d + 1 :])) for t, n in ((x, a[d]), (indices, b[d])))
+    return x, d, indices
+
+
 def _take_along_dim(x: Any, indices: Any, dim: Any) -> Any:
+    if dim is None and is_batched(indices):
+        return _take(x, S.reshape(indices, (-1,)))
+    if is_batched(indices):
+        return _gather(*_alike(x, dim, indices))
     if dim is None:
         return S.take(S.reshape(x, (-1,)), raw_of(indices).reshape(-1), axis=0)
     n, m = len(x.array.shape), len(indices.array.shape)
@@ -205,6 +243,8 @@ def _nonzero(x: Any, as_tuple: bool) -> Any:
 
 
 def _searchsorted(sorted_sequence: Any, input: Any, out_int32: bool, right: bool, side: Any, sorter: Any = None) -> Any:
+    if is_batched(sorted_sequence) or is_batched(input):
+        return _count_below(sorted_sequence, input, out_int32, side or ("right" if right else "left"), sorter)
     a, v = raw_of(sorted_sequence), raw_of(input)
     if sorter is not None:
         order = raw_of(sorter)
@@ -220,6 +260,16 @@ def _searchsorted(sorted_sequence: Any, input: Any, out_int32: bool, right: bool
         return wrap(np.asarray(np.searchsorted(a, v, side)).astype(kind)[()])
     rows = [np.searchsorted(r, w, side) for r, w in zip(a.reshape(-1, a.shape[-1]), v.reshape(-1, v.shape[-1]), strict=True)]
     return wrap(np.array(rows, kind).reshape(v.shape))
+
+
+def _count_below(edges: Any, v: Any, out_int32: bool, side: str, sorter: Any) -> Any:
+    """Where values belong among sorted ones, inside `vmap`: how many of those are below."""
+    if sorter is not None:
+        edges = _gather(edges, -1, sorter)
+    if len(edges.array.shape) > 1:
+        edges = S.expand_dims(edges, axis=-2)
+    below = (S.less_equal if side == "right" else S.less)(edges, S.expand_dims(v, axis=-1))
+    return S.sum(S.astype(below, "int32" if out_int32 else "int64"), axis=-1)
 
 
 def _unique(x: Any, sorted: bool, return_inverse: bool, return_counts: bool, dim: Any) -> Any:
@@ -247,6 +297,12 @@ def _unique_consecutive(x: Any, return_inverse: bool, return_counts: bool, dim: 
 def _bincount(x: Any, weights: Any, minlength: int) -> Any:
     if x.array.dtype.kind not in "iu":
         raise RuntimeError('"bincount_cpu" not implemented for \'Float\'')
+    if is_batched(x):
+        found = values_of(x.array)
+        places = np.arange(max(minlength, int(found.max(initial=-1)) + 1))
+        hits = S.equal(S.expand_dims(x, axis=-1), places)
+        each = S.astype(hits, "int64") if weights is None else S.multiply(hits, S.expand_dims(weights, axis=-1))
+        return S.sum(each, axis=0)
     w = None if weights is None else raw_of(weights)
     found = np.bincount(raw_of(x), w, minlength)
     return wrap(found if w is None or w.dtype != np.float32 else found.astype(np.float32))

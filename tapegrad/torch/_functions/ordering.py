@@ -10,6 +10,7 @@ import numpy as np
 from tapegrad.kernels.batched import Batched
 from tapegrad.torch import _named as named
 from tapegrad.torch._functions._build import define
+from tapegrad.torch._functions._stacks import on_stacks
 from tapegrad.torch._shapes import dimension
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor, wrap
@@ -115,6 +116,7 @@ def _median(x: Any, dim: Any, keepdim: bool, skip: bool = False) -> Any:
     return _at(x, d, wrap(np.take_along_axis(order, k, axis=d)), keepdim, kind)
 
 
+@on_stacks()
 def _mode(x: Any, dim: int, keepdim: bool) -> Any:
     d = dimension(dim, len(x.array.shape))
     if not x.array.shape:

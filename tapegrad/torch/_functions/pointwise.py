@@ -11,6 +11,7 @@ import tapegrad.ops.nn
 import tapegrad.special  # noqa: F401  declares its ops
 from tapegrad.torch._dtypes import DEFAULT, numpy_of
 from tapegrad.torch._functions._build import FUNCTIONS, METHODS, define
+from tapegrad.torch._functions._stacks import is_batched
 from tapegrad.torch._inplace import in_place
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor, wrap
@@ -142,6 +143,10 @@ def _better(op: Any, x: Any, other: Any) -> Any:
 
 
 def _isclose(x: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    if is_batched(x) or is_batched(other):
+        near = S.less_equal(S.abs(S.subtract(x, other)), S.add(atol, S.multiply(rtol, S.abs(other))))
+        found = S.logical_or(S.equal(x, other), S.logical_and(near, S.isfinite(other)))
+        return S.logical_or(found, S.logical_and(S.isnan(x), S.isnan(other))) if equal_nan else found
     if x.array.dtype != other.array.dtype:
         raise RuntimeError(f"{_kind(x)} did not match {_kind(other)}")
     return wrap(np.isclose(np.asarray(x.read()[0]), np.asarray(other.read()[0]), rtol, atol, equal_nan))

@@ -10,6 +10,7 @@ import numpy as np
 from tapegrad.torch import _named as named
 from tapegrad.torch._dtypes import DEFAULT, numpy_of
 from tapegrad.torch._functions._build import define
+from tapegrad.torch._functions._stacks import on_stacks
 from tapegrad.torch._shapes import dimension
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor, wrap
@@ -37,9 +38,18 @@ def _counting(x: Any, dtype: Any) -> Any:
     return S.astype(x, _I64) if x.array.dtype.kind in "bui" and x.array.dtype != _I64 else x
 
 
+def _of_none(dim: Any) -> None:
+    """The axes of a tensor without any: 0 and -1 are all that it takes."""
+    for d in () if dim is None else dim if isinstance(dim, list | tuple) else (dim,):
+        dimension(d, 0)
+
+
 def _sum(x: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     if dtype is not None or x.array.dtype.kind in "bui":
         x = _counting(x, dtype)
+    if dim is not None and not x.array.shape:
+        _of_none(dim)
+        dim = None
     return S.sum(x, axis=dim if dim is None or type(dim) is int else _axis(dim), keepdims=keepdim)
 
 
@@ -63,7 +73,8 @@ def _scalar(x: Any) -> str:
 def _mean(x: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     if dtype is not None or x.array.dtype.kind in "bui":
         x = _floating(x, "mean", dtype)
-    if not x.array.shape and dim is None:
+    if not x.array.shape:
+        _of_none(dim)
         return S.positive(x)
     if not math.prod(x.array.shape):
         return S.divide(S.sum(x, axis=_axis(dim), keepdims=keepdim), 0.0)
@@ -189,6 +200,20 @@ def _running(op: Any, x: Any, dim: int, dtype: Any) -> Any:
 
 
 def _best_so_far(op: str, x: Any, dim: int) -> Any:
+    return (_most_so_far if op == "max" else _least_so_far)(x, dim)
+
+
+@on_stacks()
+def _most_so_far(x: Any, dim: int) -> Any:
+    return _so_far("max", x, dim)
+
+
+@on_stacks()
+def _least_so_far(x: Any, dim: int) -> Any:
+    return _so_far("min", x, dim)
+
+
+def _so_far(op: str, x: Any, dim: int) -> Any:
     """The running extreme and where it is: of several, the last."""
     d = dimension(dim, len(x.array.shape))
     raw = np.asarray(x.read()[0])

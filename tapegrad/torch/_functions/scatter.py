@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.torch._functions._build import define
+from tapegrad.torch._functions._stacks import Places, expanded, on_stacks
 from tapegrad.torch._shapes import dimension
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor, wrap
@@ -55,6 +56,15 @@ def _values(x: Any, src: Any, shape: tuple[int, ...]) -> Any:
     return S.getitem(src, tuple(slice(0, n) for n in shape))
 
 
+def put_in_batch(x: Any, items: tuple[Any, ...], value: Any, accumulate: bool = False) -> Any:
+    """A copy with values where tensors say, inside `vmap`; None and whole slices among them leave an axis as it is."""
+    places = Places(x, tuple(i if isinstance(i, Tensor) else None for i in items))
+    v = places.given(S.astype(value, x.array.dtype) if value.array.dtype != x.array.dtype else value)
+    where = expanded(places.number, (places.count, v.array.shape[1]), 0)
+    return places.unrows(_scatter(places.rows(x), 0, where, v, None, "add" if accumulate else None))
+
+
+@on_stacks()
 def _scatter(x: Any, dim: int, index: Any, src: Any, value: Any = None, reduce: Any = None) -> Any:
     check_dtype("scatter", index)
     src = value if src is None else src
@@ -93,6 +103,7 @@ def _scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
     return _scatter(x, dim, index, src, None, "add")
 
 
+@on_stacks()
 def _scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> Any:
     d, i = dimension(dim, len(x.array.shape)), raw_of(index)
     check_bounds("scatter", i, x, d)

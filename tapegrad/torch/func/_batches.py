@@ -5,13 +5,28 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import optree
+
 from tapegrad import transforms
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.errors import TapegradError
 from tapegrad.torch._errors import translated
+from tapegrad.torch._named import KINDS
 from tapegrad.torch._tensor import STYLE, Tensor
 from tapegrad.transforms.batch import _axes
 from tapegrad.tree import flatten
+
+
+def _parts(named: Any) -> Any:
+    return tuple(named), type(named)
+
+
+def _named(kind: Any, parts: Any) -> Any:
+    return kind(*parts)
+
+
+for _kind in KINDS.values():  # results with names are tuples that transforms see into
+    optree.register_pytree_node(_kind, _parts, _named, namespace="tapegrad")
 
 
 def vmap(
@@ -51,8 +66,13 @@ def settled(given: Any) -> Any:
 
 
 def _once(func: Any, name: str, in_dims: Any, out_dims: Any, randomness: str, args: Any, words: Any) -> Any:
+    alone = [False]  # one tensor, for which there is a tuple of one dimension
+
     def checked(*items: Any, **more: Any) -> Any:
         y = settled(func(*styled(items), **more))
+        if isinstance(y, Core) and isinstance(out_dims, tuple) and len(out_dims) == 1:
+            alone[0] = True
+            y = (y,)
         for v in flatten(y)[0]:
             if not isinstance(v, Core):
                 raise ValueError(
@@ -67,7 +87,7 @@ def _once(func: Any, name: str, in_dims: Any, out_dims: Any, randomness: str, ar
         y = run(*args, **words)
     except TapegradError as error:
         raise translated(error) from error
-    return styled(y)
+    return styled(y[0] if alone[0] else y)
 
 
 def _checked(name: str, in_dims: Any, args: tuple[Any, ...]) -> tuple[list[Any], list[Any]]:

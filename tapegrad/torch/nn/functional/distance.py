@@ -142,17 +142,22 @@ def embedding_bag(
 
 def one_hot(input: Any, num_classes: int = -1) -> Any:
     """Rows of zeros with a one at each index, as integers."""
-    raw = np.asarray(input.read()[0])
+    inside, _ = input.read()
+    raw = values_of(inside)
     if raw.dtype != np.int64:
         raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, but got {input.type()}.")
     if raw.size and raw.min() < 0:
         raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:
+        if type(inside) is Batched:
+            raise RuntimeError("When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.")
         if not raw.size:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         num_classes = int(raw.max()) + 1
     if raw.size and raw.max() >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
+    if type(inside) is Batched:
+        return S.astype(S.equal(S.expand_dims(input, axis=-1), np.arange(num_classes)), np.int64)
     return wrap((raw[..., None] == np.arange(num_classes)).astype(np.int64))
 
 
