@@ -83,6 +83,13 @@ def setitem(x: Any, key: Any, value: Any) -> None:
             spoil(store, x, False)
         return
     info = view_of(x)
+    if type(raw) is np.ndarray and info is not None and info.cut and store_of(x).apart and raw.flags.writeable:
+        _inplace.protect(x, raw)
+        _store(x, raw, index, v.array)
+        wrote(store_of(x), raw, part=_part(raw, index) if basic else None)
+        if store_of(x).fresh:
+            spoil(store_of(x), x, False)
+        return
     if basic and info is not None and not info.cut:
         part = take(x, _picker(index), putter(index)) if index != () else x
         _inplace.commit(part, _spread(v, part.array.shape), before)
@@ -101,6 +108,12 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         part = STYLE.getitem(given, first)
         y = STYLE.put(given, STYLE.put(part, v, rest), first)
     _inplace.commit(x, y, before)
+
+
+def _part(raw: Any, index: Any) -> Any:
+    """What an index picks, as an array on the same memory, also where it is one element."""
+    picks = index if type(index) is tuple else (index,)
+    return raw[index] if any(i is Ellipsis for i in picks) else raw[(*picks, Ellipsis)]
 
 
 def delitem(x: Any, key: Any) -> None:

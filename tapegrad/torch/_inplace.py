@@ -234,7 +234,7 @@ def commit(x: Any, y: Any, before: int, *, counted: bool = True) -> None:
     if history:
         y.node.held = None  # `x` among them would refer to itself
     if type(raw) is np.ndarray and type(made) in OF_NUMPY and _is_shared(x):
-        _protect(x, raw)
+        protect(x, raw)
         np.copyto(raw, made)
         wrote(store, raw, counted=counted)
         if y.node is not None:
@@ -336,7 +336,7 @@ _SHARING = frozenset(["pick", "reshape", "permute_dims", "expand_dims", "squeeze
 _MAY_BE_KEPT = _SHARING | KEPT_HERE_ALONE.keys()
 
 
-def _protect(x: Any, raw: Any) -> None:
+def protect(x: Any, raw: Any) -> None:
     """Before memory is overwritten: what the node that made its values keeps of them, and PyTorch's would not, is copied."""
     info = view_of(x)
     while info is not None:
@@ -378,7 +378,7 @@ def _commit_view(x: Any, y: Any, info: View, store: Storage, counted: bool) -> N
         above = _put_back_in_place(info, y) if history else None
         made_by = base.node
         if view_of(base) is not None or (made_by is not None and made_by.op.name in _MAY_BE_KEPT):
-            _protect(x, raw)
+            protect(x, raw)
         np.copyto(raw, made)
         wrote(store, raw, counted=counted, number=number)
         if history:

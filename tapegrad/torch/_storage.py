@@ -66,15 +66,43 @@ def owner(raw: Any) -> Any:
 class _Log:
     """Memory of a storage that was written to.
 
-    `last` is when it was last written to, or given up; `hard`, when its values were last overwritten.
+    `last` is when it was last written to, or given up; `hard`, when its values were last overwritten; `whole`, when that was last
+    done other than through `.data`, whose writes to parts are `parts`: when, and where.
     """
 
-    __slots__ = ("hard", "last", "storage", "where")
+    __slots__ = ("hard", "last", "parts", "storage", "where", "whole")
 
     def __init__(self, where: Any, storage: Storage) -> None:
         self.where = where
         self.storage = storage
-        self.last = self.hard = 0
+        self.last = self.hard = self.whole = 0
+        self.parts: list[tuple[int, Part]] = []
+
+    def note_part(self, seq: int, raw: Any) -> None:
+        """Note that a part was overwritten."""
+        if len(self.parts) == _MOST_PARTS:
+            self.parts.clear()
+            self.whole = seq
+        memory = self.where()
+        offset = raw.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
+        self.parts.append((seq, (offset, raw.shape, raw.strides)))
+
+
+#: A part of memory: where it begins in bytes, its shape and its strides.
+Part = tuple[int, tuple[int, ...], tuple[int, ...]]
+#: So many parts are told from each other; of more, the whole counts as overwritten.
+_MOST_PARTS = 256
+
+
+def reached(raw: Any, part: Part) -> bool:
+    """Whether an array has elements in a part of its memory."""
+    offset, shape, strides = part
+    other = np.ndarray(shape, raw.dtype, owner(raw), offset, strides)
+    work: Any = 10_000
+    try:
+        return bool(np.shares_memory(raw, other, max_work=work))
+    except np.exceptions.TooHardError:
+        return True
 
 
 #: By the id of the array that owns it: memory that was written to while a graph might need it.
@@ -85,13 +113,18 @@ LAST = [0]
 REPLACED: weakref.WeakSet[Storage] = weakref.WeakSet()
 
 
-def wrote(storage: Storage, raw: Any, *, counted: bool = True, number: int | None = None) -> None:
-    """Note a write to the memory of an array; `counted`, if graphs that have saved it are to hear of it."""
+def wrote(storage: Storage, raw: Any, *, counted: bool = True, number: int | None = None, part: Any = None) -> None:
+    """Note a write to the memory of an array; `counted`, if graphs that have saved it are to hear of it; `part`, what was written."""
     if not counted or type(raw) is not np.ndarray:
         storage.version += 1
         return
     seq = LAST[0] = tick() if number is None else number
-    _note(storage, raw, seq).hard = seq
+    log = _note(storage, raw, seq)
+    log.hard = seq
+    if storage.apart:
+        log.note_part(seq, raw if part is None else part)
+    else:
+        log.whole = seq
 
 
 def _note(storage: Storage, raw: Any, seq: int) -> _Log:
@@ -136,7 +169,7 @@ def moved(storage: Storage, raw: Any, before: int) -> None:
     has saved is not touched.
     """
     LAST[0] = max(LAST[0], before)
-    _note(storage, raw, before)
+    _note(storage, raw, before).whole = before
 
 
 #: What rules here save of these ops, and PyTorch's do not: a write to it is no error, if the values are still there.

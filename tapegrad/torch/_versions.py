@@ -14,11 +14,12 @@ from tapegrad.registry.rules import Variant
 from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 from tapegrad.torch._node_names import name_of
 from tapegrad.torch._recorder import is_leaf_node, own
-from tapegrad.torch._storage import KEPT_HERE_ALONE, LAST, REPLACED, SUPERSEDED, WRITTEN, owner
+from tapegrad.torch._storage import KEPT_HERE_ALONE, LAST, REPLACED, SUPERSEDED, WRITTEN, Part, owner, reached
 
 #: By the id of the array: the number of the last write to its memory, those of writes to the tensor, that of the last one that
-#: overwrote it, how many there were earlier, and the version now.
-_Logs = dict[int, tuple[int, list[int], int, int, int]]
+#: overwrote it, how many there were earlier, the version now, the last write that was not to a part through `.data`, and those.
+_Log = tuple[int, list[int], int, int, int, int, list[tuple[int, Part]]]
+_Logs = dict[int, _Log]
 
 
 def check(order: list[Any]) -> None:
@@ -30,7 +31,7 @@ def check(order: list[Any]) -> None:
             _renew(node)
     oldest = order[-1].seq
     logs: _Logs = {
-        key: (log.last, log.storage.seqs, log.hard, log.storage.earlier, log.storage.version)
+        key: (log.last, log.storage.seqs, log.hard, log.storage.earlier, log.storage.version, log.whole, log.parts)
         for key, log in list(WRITTEN.items())
         if log.last > oldest
     }
@@ -39,7 +40,7 @@ def check(order: list[Any]) -> None:
         earlier = storage.version - len(seqs)
         for raw, seq in storage.scalars:
             if seq > oldest:
-                logs[id(raw)] = (seq, seqs, 0, earlier, storage.version)
+                logs[id(raw)] = (seq, seqs, 0, earlier, storage.version, seq, [])
     if not logs:
         return
     for node in order:
@@ -98,17 +99,19 @@ def _look(node: Any, value: Any, logs: _Logs) -> None:
     log = logs.get(id(owner(value) if type(value) is np.ndarray else value))
     if log is None or log[0] <= node.seq:
         return
+    if log[5] <= node.seq and not any(seq > node.seq and reached(value, part) for seq, part in log[6]):
+        return
     if log[2] <= node.seq and node.op.name in KEPT_HERE_ALONE and _name(node, value) in KEPT_HERE_ALONE[node.op.name]:
         return
     _refuse(node, value, log)
 
 
-def _refuse(node: Any, value: Any, log: tuple[int, list[int], int, int, int]) -> NoReturn:
+def _refuse(node: Any, value: Any, log: _Log) -> NoReturn:
     from tapegrad.torch.autograd.anomaly_mode import STATE, tell
 
     if STATE.on:
         tell(node)
-    _, seqs, _, earlier, version = log
+    _, seqs, _, earlier, version, _, _ = log
     expected = earlier + sum(s < node.seq for s in seqs)
     kind = f"torch.{SCALAR_TYPES[dtype_of(value.dtype)]}Tensor {list(value.shape)}"
     made = _maker(node, value)

@@ -109,6 +109,23 @@ def test_data_is_written_to_without_a_word_and_a_write_that_leaves_nothing_is_re
         y.backward()
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x.data.__setitem__(1, 5.0),
+        lambda x: x.data.__setitem__(slice(0, 2), 5.0),
+        lambda x: x.data[1].fill_(5.0),
+        lambda x: x.data.__setitem__(torch.tensor([0, 1]), 5.0),
+    ],
+)
+def test_a_part_overwritten_through_data_is_refused_where_a_graph_has_saved_it(write):
+    x = leaf(1.0, 2.0, 3.0) * 1
+    y = (x[:2] * x[:2]).sum()
+    write(x)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+
+
 def test_a_write_through_an_alias_of_numpys_does_not_change_a_gradient():
     a = np.array([1.0, 2.0])
     x = torch.from_numpy(a).requires_grad_()

@@ -39,6 +39,23 @@ def assert_close(
         raise AssertionError(msg(text) if callable(msg) else msg or text)
 
 
+#: Those of `assert_allclose`.
+_OLD_TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1e-4, 1e-5), "float64": (1e-5, 1e-8)}
+
+
+def assert_allclose(
+    actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None, equal_nan: bool = True, msg: str = ""
+) -> None:
+    """What older programs call: `assert_close` for anything that makes tensors, of any dtypes, with wider tolerances."""
+    from tapegrad.torch._construct import as_tensor
+
+    a, b = (x if isinstance(x, Tensor) else as_tensor(x) for x in (actual, expected))
+    if rtol is None and atol is None:
+        found = [_OLD_TOLERANCES.get(str(x.dtype).removeprefix("torch."), (0.0, 0.0)) for x in (a, b)]
+        rtol, atol = max(r for r, _ in found), max(t for _, t in found)
+    assert_close(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan, check_device=True, check_dtype=False, msg=msg or None)
+
+
 def _compared(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool, device: bool, dtype: bool, where: str) -> str | None:
     rest = rtol, atol, equal_nan, device, dtype
     if isinstance(a, Mapping) and isinstance(b, Mapping):
@@ -147,4 +164,4 @@ def make_tensor(
     return made.requires_grad_() if requires_grad else made
 
 
-__all__ = ["assert_close", "make_tensor"]
+__all__ = ["assert_allclose", "assert_close", "make_tensor"]

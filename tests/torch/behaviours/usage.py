@@ -45,4 +45,46 @@ result = (
     t.ones(2, 2).bool().copy_(t.tensor(False)).tolist(), t.empty(2).copy_(x[:2]).tolist(),
 )
 """,
+    "assert_allclose": """
+a = t.testing.assert_allclose
+r = []
+for x, y, words in (
+    ([1.0, 2.0], [1.0, 2.00001], {}),
+    (t.ones(2), t.ones(2, dtype=t.float64) + 2e-4, {}),
+    (t.ones(2), np.ones(2), {}),
+    (float("nan"), float("nan"), {}),
+    (float("nan"), float("nan"), {"equal_nan": False}),
+    (t.ones(2), t.ones(3), {}),
+    (t.ones(2), t.zeros(2), {"rtol": 0, "atol": 1}),
+    (t.ones(2), t.zeros(2), {"msg": "they differ"}),
+    (t.tensor([1, 2]), t.tensor([1, 3]), {}),
+):
+    r.append(err(a, x, y, **words))
+result = r
+""",
+    "a step of a solver that writes into its own table past the version": """
+class Assign(t.autograd.Function):
+    @staticmethod
+    def forward(ctx, table, value, index):
+        ctx.index = index
+        table.data[index] = value
+        return table
+
+    @staticmethod
+    def backward(ctx, g):
+        return g, g[ctx.index], None
+
+
+x = t.tensor([1.0, 2.0], requires_grad=True)
+k = Assign.apply(t.empty(2, 4), x * 1, (..., 0))
+for i in range(3):
+    s = (k[..., : i + 1] * t.arange(1.0, i + 2)).sum(-1)
+    k = Assign.apply(k, s.sin(), (..., i + 1))
+rows = t.zeros(3, requires_grad=True) * 2
+y = rows[1:] * rows[1:] + x.sum()
+rows.data[0] = 7.0
+(k * k).sum().backward(retain_graph=True)
+y.sum().backward()
+result = R4(k), [round(v, 3) for v in x.grad.tolist()], k._version, R4(rows)
+""",
 }
