@@ -76,3 +76,14 @@ def test_the_type_of_a_list_of_something_is_that_of_a_list():
 def test_files_of_compiled_programs_are_refused(name):
     with pytest.raises(RuntimeError, match=rf"torch\.jit\.{name}: .*state_dict"):
         getattr(jit, name)("file.pt")
+
+
+def test_the_old_name_of_vmap_lets_absent_outputs_pass():
+    from tapegrad.torch._vmap_internals import _vmap
+
+    x = torch.arange(6.0).reshape(3, 2)
+    assert _vmap(lambda row: row.sum())(x).tolist() == [1.0, 5.0, 9.0]
+    total, nothing = _vmap(lambda row: (row.sum(), None), allow_none_pass_through=True)(x)
+    assert total.tolist() == [1.0, 5.0, 9.0]
+    assert nothing is None
+    assert _vmap(lambda row: row * 2, allow_none_pass_through=True)(x).tolist() == (x * 2).tolist()
