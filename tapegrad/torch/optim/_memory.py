@@ -17,10 +17,15 @@ from tapegrad.torch._views import spoil, store_of
 def read(t: Any) -> Any:
     """The bare array of a tensor; a complex one as pairs of real numbers."""
     array = t.array if type(t) is Tensor else t.read()[0]
+    if array.dtype.kind != "c":
+        return array
+    return _as_pairs(np.ascontiguousarray(array) if type(array) is np.ndarray else array)
+
+
+def opened(t: Any) -> Any:
+    """The bare array of a tensor whose memory is to be changed; a complex one as pairs of real numbers."""
+    array = t.array if type(t) is Tensor else t.read()[0]
     return array if array.dtype.kind != "c" else _as_pairs(array)
-
-
-opened = read
 
 
 def _as_pairs(a: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -195,12 +196,32 @@ def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
 
 def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Whole channels set to 0 with probability `p`, and the others divided by 1 - p."""
+    n = len(input.array.shape)
+    if n not in (3, 4):
+        _warn_of_axes("dropout2d", n, "3D or 4D inputs")
+    elif n == 3:
+        warnings.warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input is "
+            "interpreted as shape (N, C, L), where C is the channel dim. Use dropout1d for that, or give the input a batch axis.",
+            stacklevel=2,
+        )
     return _dropped(input, p, training, inplace, _channels(input, True))
+
+
+def _warn_of_axes(name: str, n: int, wanted: str) -> None:
+    warnings.warn(
+        f"{name}: Received a {n}-D input to {name}, which is deprecated and will result in an error in a future release. "
+        f"It drops whole channels of {wanted}; for single elements there is dropout.",
+        stacklevel=3,
+    )
 
 
 def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Whole channels set to 0 with probability `p`, and the others divided by 1 - p."""
-    return _dropped(input, p, training, inplace, _channels(input, len(input.array.shape) == 5))
+    n = len(input.array.shape)
+    if n not in (4, 5):
+        _warn_of_axes("dropout3d", n, "4D or 5D inputs")
+    return _dropped(input, p, training, inplace, _channels(input, n != 4))
 
 
 def _alpha(input: Any, p: float, training: bool, inplace: bool, shape: Any) -> Any:

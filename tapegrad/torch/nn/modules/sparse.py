@@ -52,9 +52,7 @@ class _Table(Module):
         if len(embeddings.shape) != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, width = embeddings.shape
-        made = cls(rows, width, _weight=embeddings, **words)
-        made.weight.requires_grad_(not freeze)
-        return made
+        return cls(rows, width, _weight=embeddings, _freeze=freeze, **words)
 
     def _shown(self) -> str:
         parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
@@ -124,6 +122,8 @@ class EmbeddingBag(_Table):
         padding_idx: int | None = None,
         device: Any = None,
         dtype: Any = None,
+        *,
+        _freeze: bool = False,
     ) -> None:
         super().__init__()
         self.num_embeddings = num_embeddings
@@ -135,7 +135,7 @@ class EmbeddingBag(_Table):
         self.mode = mode
         self.sparse = sparse
         self.include_last_offset = include_last_offset
-        self._fill(_weight, False, device, dtype)
+        self._fill(_weight, _freeze, device, dtype)
 
     def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
         return F.embedding_bag(

@@ -7,9 +7,10 @@ from typing import Any
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch.nn.modules.module import Module
 from tapegrad.torch.nn.utils import parametrize
+from tapegrad.torch.nn.utils._orthogonal import orthogonal
 from tapegrad.torch.nn.utils.normalised import norm_except
 
-__all__ = ["spectral_norm", "weight_norm"]
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 
 class _WeightNorm(Module):
@@ -30,6 +31,14 @@ class _WeightNorm(Module):
 def weight_norm(module: Any, name: str = "weight", dim: Any = 0) -> Any:
     """Let a weight be a learned length times a learned direction."""
     parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+
+    def take_older_names(state: Any, prefix: str, *_: Any) -> None:
+        """Let a state with the names of the older weight norm be loaded."""
+        for end, place in (("g", 0), ("v", 1)):
+            if f"{prefix}{name}_{end}" in state:
+                state[f"{prefix}parametrizations.{name}.original{place}"] = state.pop(f"{prefix}{name}_{end}")
+
+    module._register_load_state_dict_pre_hook(take_older_names)
     return module
 
 

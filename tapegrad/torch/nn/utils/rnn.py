@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,25 +37,52 @@ class PackedSequence(_Fields):
     def _with(self, data: Any) -> Any:
         return type(self)(data, self.batch_sizes, self.sorted_indices, self.unsorted_indices)
 
+    def _with_data(self, data: Any) -> Any:
+        return self if data is self.data else self._with(data)
+
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """The same with its data converted."""
-        return self._with(self.data.to(*args, **kwargs))
+        """The same with its data converted; itself, where there is nothing to convert."""
+        return self._with_data(self.data.to(*args, **kwargs))
 
     def cpu(self) -> Any:
         """The same on the CPU."""
-        return self._with(self.data.cpu())
+        return self._with_data(self.data.cpu())
 
     def cuda(self, *args: Any, **kwargs: Any) -> Any:
         """The same on a GPU."""
-        return self._with(self.data.cuda(*args, **kwargs))
+        return self._with_data(self.data.cuda(*args, **kwargs))
 
     def double(self) -> Any:
         """The same in float64."""
-        return self._with(self.data.double())
+        return self._with_data(self.data.double())
 
     def float(self) -> Any:
         """The same in float32."""
-        return self._with(self.data.float())
+        return self._with_data(self.data.float())
+
+    def half(self) -> Any:
+        """The same in float16."""
+        return self._with_data(self.data.half())
+
+    def long(self) -> Any:
+        """The same in int64."""
+        return self._with_data(self.data.long())
+
+    def int(self) -> Any:
+        """The same in int32."""
+        return self._with_data(self.data.int())
+
+    def short(self) -> Any:
+        """The same in int16."""
+        return self._with_data(self.data.short())
+
+    def char(self) -> Any:
+        """The same in int8."""
+        return self._with_data(self.data.char())
+
+    def byte(self) -> Any:
+        """The same in uint8."""
+        return self._with_data(self.data.byte())
 
     def pin_memory(self) -> Any:
         """The same: memory is never pinned."""
@@ -67,7 +95,7 @@ class PackedSequence(_Fields):
     @property
     def is_cuda(self) -> bool:
         """Whether the data are on a GPU."""
-        return False
+        return bool(self.data.is_cuda)
 
 
 def invert_permutation(permutation: Any) -> Any:
@@ -78,6 +106,8 @@ def invert_permutation(permutation: Any) -> Any:
 def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True) -> Any:
     """Padded sequences, (T, N, ...), packed; they are sorted by length unless they have to be so already."""
     lengths = np.asarray(lengths.array if isinstance(lengths, Tensor) else lengths).astype(np.int64)
+    if not input.numel():
+        raise RuntimeError("Cannot pack empty tensors.")
     order = None
     if not enforce_sorted:
         places = np.argsort(-lengths, kind="stable")
@@ -89,7 +119,7 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, en
     t, n = input.array.shape[:2]
     if lengths.size != n:
         raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {lengths.size} (batch_size={n})")
-    if lengths.size and lengths.min() <= 0:
+    if lengths.min() <= 0:
         raise RuntimeError("Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0")
     if (np.diff(lengths) > 0).any():
         raise RuntimeError(
@@ -134,6 +164,8 @@ def pad_sequence(
     sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Any:
     """Sequences, each (T_i, ...), in one tensor of the longest one's length."""
+    if not isinstance(sequences, Iterable):
+        raise RuntimeError(f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}")
     found = list(sequences.unbind(0)) if isinstance(sequences, Tensor) else list(sequences)
     if not found:
         raise RuntimeError("received an empty list of sequences")
