@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.core.recorder import EMPTY, state
-from tapegrad.torch._tensor import Tensor
+from tapegrad.torch._tensor import ORDINARY, Tensor, settle_class
 from tapegrad.torch._views import Stale, give_memory, store_of
 
 
@@ -26,6 +26,7 @@ class Exposed(Tensor):
         if where is not True and (where is None or where() is None):
             back: Any = self
             back.__class__ = Tensor
+            settle_class(back)
             return self.array, self.node
         raw = self.array
         if state.active is EMPTY or type(raw) is not np.ndarray or not raw.ndim:
@@ -42,7 +43,7 @@ def expose(x: Any, where: Any) -> Any:
     store.shared = True
     store.exposed = where
     for t in [x, *(r() for r in store.fresh)]:
-        if t is not None and type(t) is Tensor:
+        if t is not None and type(t) in ORDINARY:
             t.__class__ = Exposed
     return x
 

@@ -16,7 +16,7 @@ from tapegrad.torch._dtypes import SCALAR_TYPES, numpy_of
 from tapegrad.torch._modes import INFERENCE
 from tapegrad.torch._recorder import IMPLICIT, is_leaf_node, own
 from tapegrad.torch._storage import Storage
-from tapegrad.torch._tensor import STYLE, Tensor, another, auto_of, wrap
+from tapegrad.torch._tensor import STYLE, Tensor, another, auto_of, settle_class, wrap
 from tapegrad.torch._views import alias, give_memory, store_of, take, view_of
 from tapegrad.torch.autograd import _of_tensor
 
@@ -226,6 +226,7 @@ def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
         mine = auto_of(made)
         mine.flags = dict(auto.flags)
         mine.grad = None if auto.grad is None else copy.deepcopy(auto.grad, memo)
+    settle_class(made)
     if self.__dict__:
         made.__dict__.update(copy.deepcopy(self.__dict__, memo))
     return track(made) if _requires_grad(self) else made
@@ -235,6 +236,7 @@ def _rebuilt(raw: Any, requires_grad: bool, flags: dict[str, Any], more: dict[st
     made = wrap(raw)
     if flags:
         auto_of(made).flags = flags
+        settle_class(made)
     made.__dict__.update(more)
     return track(made) if requires_grad else made
 

@@ -1,11 +1,11 @@
-"""`Parameter`, `Buffer`, `Variable`, `FloatTensor` and their like: the same class of tensors, told apart by a look at them."""
+"""`Parameter`, `Buffer`, `Variable`, `FloatTensor` and their like: told apart by a flag, as their class may be that of a state."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tapegrad.torch._construct import track
-from tapegrad.torch._tensor import Tensor, auto_of, fresh, wrap
+from tapegrad.torch._tensor import BY_FLAG, ORDINARY, Tensor, auto_of, fresh, settle_class, wrap
 from tapegrad.torch._views import give_memory, store_of
 
 
@@ -34,7 +34,7 @@ def _of(data: Any, flag: str) -> Any:
     theirs.shared = True
     x._store = theirs
     auto_of(x).flags[flag] = True
-    return x
+    return settle_class(x)
 
 
 class Parameter(Tensor, metaclass=_Flagged):
@@ -58,6 +58,10 @@ class Buffer(Tensor, metaclass=_Flagged):
         x = _of(data, "buffer")
         auto_of(x).flags["persistent"] = persistent
         return x
+
+
+BY_FLAG["parameter"] = Parameter
+ORDINARY.add(Parameter)
 
 
 class _AnyTensor(type):

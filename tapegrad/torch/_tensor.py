@@ -119,6 +119,21 @@ def beside(raw: Any, other: Any) -> Any:
     return moved(raw, "numpy") if here else beside_another(raw, other)
 
 
+#: The classes of tensors that tell what a tensor is for, by the flag that says so; what is made of one is a plain Tensor.
+BY_FLAG: dict[str, type[Tensor]] = {}
+ORDINARY: set[type] = {Tensor}
+
+
+def settle_class(x: Any) -> Any:
+    """The tensor, with the class that its flags ask for; one of a class with a meaning of its own keeps it."""
+    auto = getattr(x, "_auto", None)
+    if auto is not None and type(x) is Tensor:
+        for flag, kind in BY_FLAG.items():
+            if auto.flags.get(flag):
+                x.__class__ = kind
+    return x
+
+
 def auto_of(x: Any) -> Auto:
     """What autograd keeps with a tensor, made if there is nothing yet."""
     found: Auto | None = getattr(x, "_auto", None)

@@ -20,7 +20,7 @@ from tapegrad.registry.rules import spec_of, variant_for
 from tapegrad.torch._node_names import tag
 from tapegrad.torch._recorder import OWNERS, is_enabled, switch
 from tapegrad.torch._storage import Storage, owner
-from tapegrad.torch._tensor import STYLE, Tensor, wrap
+from tapegrad.torch._tensor import ORDINARY, STYLE, Tensor, settle_class, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,7 +109,7 @@ def _join(x: Any, y: Any, step: Step, several: tuple[str, int] | None) -> Any:
         y._view.custom = above.custom
         y._view.untracked |= above.untracked
     y._store = store
-    if type(x) is not Tensor:
+    if type(x) not in ORDINARY:
         y.__class__ = type(x)
     fresh = store.fresh
     if len(fresh) < store.size:
@@ -153,7 +153,7 @@ def alias(x: Any, *, apart: bool = False) -> Any:
     else:
         y._store = store
     y._view = View(x, (), True, None)
-    if type(x) is not Tensor:
+    if type(x) not in ORDINARY:
         y.__class__ = type(x)
     store.join(y)
     return y
@@ -180,6 +180,7 @@ def spoil(store: Storage, but: Any, history: bool, *, moved: bool = False) -> No
 def regenerate(x: Any) -> None:
     """Let a stale view be what its base says."""
     x.__class__ = Tensor
+    settle_class(x)
     info = x._view
     t = wrap(info.base.array, info.base.node)
     if info.cut:

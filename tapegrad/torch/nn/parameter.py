@@ -6,7 +6,7 @@ from typing import Any
 
 from tapegrad.torch._missing import refusing
 from tapegrad.torch._parameters import Buffer, Parameter
-from tapegrad.torch._tensor import auto_of
+from tapegrad.torch._tensor import ORDINARY, auto_of
 
 
 class UninitializedParameter(Parameter):
@@ -20,6 +20,7 @@ class UninitializedParameter(Parameter):
 
         made = Parameter(FUNCTIONS["empty"](0, device=device, dtype=dtype), requires_grad)
         auto_of(made).flags["lazy parameter"] = True
+        made.__class__ = UninitializedParameter
         return made
 
 
@@ -39,6 +40,9 @@ class UninitializedBuffer(Buffer):
         return made
 
 
+ORDINARY.add(UninitializedParameter)
+
+
 def is_lazy(param: Any) -> bool:
     """Whether a parameter or buffer is waiting for its shape."""
     flags = auto_of(param).flags
@@ -52,6 +56,9 @@ def materialize(param: Any, shape: Any) -> None:
     param.data = FUNCTIONS["empty"](*shape, dtype=param.dtype)
     for flag in ("lazy parameter", "lazy buffer"):
         auto_of(param).flags.pop(flag, None)
+    if type(param) is UninitializedParameter:
+        settled: Any = param
+        settled.__class__ = Parameter
 
 
 __getattr__ = refusing(globals())
