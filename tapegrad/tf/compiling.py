@@ -61,4 +61,9 @@ def called(run: Function[Any, Any], args: Any, kwargs: Any) -> Any:
             raise
         kind = getattr(errors, type(cause).__name__, errors.OpError)
         raise kind(None, None, cause.message) from error
-    return S.adopt(found) if type(found) is Tensor else nest.map_structure(S.adopt, found)
+    return S.adopt(found) if type(found) is Tensor else nest.map_structure(_handed_over, found)
+
+
+def _handed_over(x: Any) -> Any:
+    """A result as the facade shows it."""
+    return result_of(x) if isinstance(x, str | bytes) else S.adopt(x)

@@ -22,7 +22,8 @@ class ConcreteFunction:
         self._function = function
         self._signature = inspect.signature(function.python_function)
         bound = self._signature.bind(*args, **kwargs)
-        bound.apply_defaults()
+        if function.input_signature is None:
+            bound.apply_defaults()  # else the signature has no place for them
         self._fixed = bound.arguments
         self.structured_input_signature = (_described(bound.args), _described(bound.kwargs))
         self.name = getattr(function, "__name__", "function")
@@ -57,6 +58,9 @@ class ConcreteFunction:
 
     def _problem(self, given: dict[str, Any]) -> str:
         """Why these arguments do not fit; "" if they do."""
+        for k in given:
+            if k not in self._fixed:
+                return f"the argument {k!r} has its default"
         for k, fixed in self._fixed.items():
             if k not in given:
                 if any(map(_is_open, nest.flatten(fixed))):

@@ -7,7 +7,9 @@ import functools
 import inspect
 from typing import Any
 
-from tapegrad.compiled.tracing import outside_of_traces
+import numpy as np
+
+from tapegrad.compiled.tracing import is_tracing, outside_of_traces
 from tapegrad.core import tensor as core
 from tapegrad.registry.space import NUMPY, default_space
 from tapegrad.tf import nest
@@ -115,17 +117,19 @@ def _fits(spec: Any, x: Any) -> Any:
 
 
 def _tensors(found: Any) -> Any:
-    """Results as a function gives them: numbers are tensors."""
+    """Results as a function gives them: numbers, texts and arrays are tensors."""
     if found is None or type(found) is Tensor:
         return found
     return nest.map_structure(result_of, found)
 
 
 def result_of(x: Any) -> Any:
-    """A variable by its value at the end, a number as a tensor."""
+    """A variable by its value at the end; a number, a text and an array as a tensor."""
     if isinstance(x, core.Tensor) or hasattr(type(x), "__tapegrad_tensor__"):
         return x if isinstance(x, Tensor) else identity(x)
-    return convert(x) if isinstance(x, int | float | complex) else x
+    if isinstance(x, str | bytes):
+        return x if is_tracing() else convert(x)  # text stays on the host
+    return convert(x) if isinstance(x, int | float | complex | np.ndarray | np.generic) else x
 
 
 @export("function")

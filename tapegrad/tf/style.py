@@ -174,10 +174,15 @@ def unpack(op: Op, name: str, value: Any, others: Sequence[Any]) -> tuple[Any, N
 
     dtype = None
     if name in op.differentiable or op.kind == "constant":
-        for a, x in zip(op.arrays, others, strict=True):
-            if x is not value and isinstance(x, core.Tensor) and (a in op.differentiable or op.kind == "constant"):
+        alike = [x for a, x in zip(op.arrays, others, strict=True) if a in op.differentiable or op.kind == "constant"]
+        for x in alike:
+            if x is not value and isinstance(x, core.Tensor):
                 dtype = x.array.dtype
                 break
+        else:
+            first = next((x for x in alike if x is not None), None)
+            if first is not value:  # no tensor yet: the first is what it is by itself, and the others become as it is
+                dtype = convert_raw(first)[0].dtype
     if dtype is not None and type(value) in SCALARS and op.weak and type(value) is not bool:
         return value, None
     try:

@@ -59,6 +59,8 @@ def concrete_functions(tf: Any) -> Iterator[Any]:
     yield lambda: square(tf.constant(7.0), 3)
     yield lambda: square(tf.constant(7))
     yield lambda: square(*[])
+    scaled = tf.function(lambda x, by=3.0: x * by).get_concrete_function(tf.TensorSpec([None], tf.float32))
+    yield scaled(tf.constant([1.0, 2.0]))
 
     class Line:
         slope = tf.Variable(2.5)
@@ -133,3 +135,24 @@ def tables_in_files(tf: Any) -> Iterator[Any]:
         for words in ({"label_name": "sex"}, {"select_columns": ["sex"]}, {"header": False}):
             yield lambda w=words: csv.make_csv_dataset(name, 2, **w)
         yield lambda: csv.make_csv_dataset(name + "s", 2)
+
+
+@program
+def arrays_numbers_and_lists_without_a_tensor(tf: Any) -> Iterator[Any]:
+    wide, narrow, whole = np.array([[1.5, -2.0]]), np.array([0.5, 3.0], np.float32), np.array([4, 7])
+    values = (wide, narrow, whole, 2, 2.5, [1.0, 3.0], [1, 3], np.float32(0.5), np.int64(3))
+    functions = ("add", "multiply", "subtract", "maximum", "greater", "math.floordiv", "math.squared_difference", "divide", "pow")
+    for name in functions:
+        f = tf
+        for part in name.split("."):
+            f = getattr(f, part)
+        for a in values:
+            for b in values:
+                yield lambda f=f, a=a, b=b: f(a, b)
+
+
+@program
+def text_that_a_function_gives(tf: Any) -> Iterator[Any]:
+    yield tf.function(lambda: "morning")()
+    yield tf.function(lambda x: (x, b"evening", None))(tf.constant(1.5))
+    yield tf.function(lambda: np.array([1.5, 2.5]))()
