@@ -45,28 +45,45 @@ def _ready(outputs: Any, create_graph: bool) -> Any:
     return outputs if create_graph or own(outputs.node) is None else outputs.detach()
 
 
-def _strictly(strict: bool, outputs: tuple[Any, ...], what: str) -> None:
-    if strict:
-        for i, y in enumerate(outputs):
-            if own(y.node) is None:
-                raise RuntimeError(
-                    f"Output {i} of the user-provided function does not require gradients. The outputs must be computed in a "
-                    f"differentiable manner from the input when running in strict mode."
-                )
+#: What is said in strict mode of an output, of a gradient, or of a Jacobian that has no derivative.
+_CONSTANT = {
+    "outputs": "Output {i} of the user-provided function does not require gradients. The outputs must be computed in a differentiable "
+    "manner from the input when running in strict mode.",
+    "slopes": "The gradient with respect to input {i} is independent of the inputs of the user-provided function. This is not allowed "
+    "in strict mode.",
+    "jacobian": "While computing the hessian, found that the jacobian of the user-provided function with respect to input {i} is "
+    "independent of the input. This is not allowed in strict mode. You should ensure that your function is twice differentiable and "
+    "that the jacobian depends on the inputs (this would be violated by a linear function for example).",
+}
+#: What is said in strict mode of a derivative that is not there, by the order of the derivative.
+_ABSENT = {
+    1: "The output of the user-provided function is independent of input {i}. This is not allowed in strict mode.",
+    2: "The jacobian of the user-provided function is independent of input {i}. This is not allowed in strict mode.",
+}
 
 
-def _filled(found: tuple[Any, ...], refs: tuple[Any, ...], strict: bool, create_graph: bool, what: str) -> tuple[Any, ...]:
+def _strictly(strict: bool, found: tuple[Any, ...], what: str) -> None:
+    """Refuse what is independent of the inputs, in strict mode."""
+    if not strict:
+        return
+    for i, y in enumerate(found):
+        if y is None:
+            raise RuntimeError(_ABSENT[1].format(i=i))
+        if own(y.node) is None:
+            raise RuntimeError(_CONSTANT[what].format(i=i))
+
+
+def _filled(found: tuple[Any, ...], refs: tuple[Any, ...], strict: bool, create_graph: bool, order: int) -> tuple[Any, ...]:
     """Gradients, with zeros where there is none."""
     made = []
     for i, (c, x) in enumerate(zip(found, refs, strict=True)):
         g = c
         if g is None:
             if strict:
-                raise RuntimeError(
-                    f"The output of the user-provided function is independent of input {i}. This is not allowed in strict mode."
-                )
+                raise RuntimeError(_ABSENT[order].format(i=i))
             g = STYLE.zeros_like(wrap(x.array))
         elif strict and create_graph and own(g.node) is None:
+            what = "hessian" if order == 2 else "jacobian"
             raise RuntimeError(
                 f"The {what} of the user-provided function is independent of input {i}. This is not allowed in strict mode when "
                 "create_graph=True."
@@ -80,23 +97,24 @@ def _run(func: Any, inputs: Any, create_graph: bool, strict: bool, name: str) ->
     xs = _prepared(given, create_graph)
     outputs = func(*xs)
     several_out, ys = _as_tuple(outputs, "outputs of the user-provided function", name)
-    _strictly(strict, ys, name)
+    _strictly(strict, ys, "outputs")
     return several_in, xs, several_out, ys
 
 
-def _vectors(v: Any, refs: tuple[Any, ...], name: str, what: str) -> tuple[Any, ...]:
+def _vectors(v: Any, refs: tuple[Any, ...], name: str, several: bool) -> tuple[Any, ...]:
     if v is None:
         if len(refs) != 1 or int(np.prod(refs[0].array.shape)) != 1:
-            raise RuntimeError(
-                f"The vector v can only be None if the {what} the user-provided function is a single Tensor with a single element."
-            )
+            what = "the user-provided function returns" if name == "vjp" else "the input to the user-provided function is"
+            raise RuntimeError(f"The vector v can only be None if {what} a single Tensor with a single element.")
         return (STYLE.ones_like(wrap(refs[0].array)),)
     _, vs = _as_tuple(v, "v", name)
     if len(vs) != len(refs):
+        if not several:
+            raise RuntimeError("The given v should contain a single Tensor.")
         raise RuntimeError(f"v is a tuple of invalid length: should be {len(refs)} but got {len(vs)}.")
     for i, (a, b) in enumerate(zip(vs, refs, strict=True)):
         if a.array.shape != b.array.shape:
-            prefix = f"Entry {i} in " if len(refs) > 1 else ""
+            prefix = f"Entry {i} in " if several else ""
             raise RuntimeError(f"{prefix}v has invalid size: should be {b.shape} but got {a.shape}.")
     return vs
 
@@ -114,8 +132,8 @@ def vjp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, stric
     """The value of a function, and `v` times its Jacobian."""
     with enable_grad():
         several, xs, several_out, ys = _run(func, inputs, create_graph, strict, "vjp")
-        vs = _vectors(v, ys, "vjp", "output of")
-        found = _filled(_grad(ys, xs, vs, create_graph), xs, strict, create_graph, "vjp")
+        vs = _vectors(v, ys, "vjp", several_out)
+        found = _filled(_grad(ys, xs, vs, create_graph), xs, strict, create_graph, 1)
     return _shape(ys, several_out, create_graph), _shape(found, several, create_graph)
 
 
@@ -127,17 +145,18 @@ def _shape(found: tuple[Any, ...], several: bool, create_graph: bool) -> Any:
 def jvp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """The value of a function, and its Jacobian times `v`."""
     with enable_grad():
-        _, xs, several_out, ys = _run(func, inputs, create_graph, strict, "jvp")
-        vs = _vectors(v, xs, "jvp", "input to")
-        found = _twice(ys, xs, vs, create_graph)
-        found = _filled(found, ys, strict, create_graph, "jvp")
+        several, xs, several_out, ys = _run(func, inputs, create_graph, strict, "jvp")
+        vs = _vectors(v, xs, "jvp", several)
+        found = _twice(ys, xs, vs, create_graph, strict)
+        found = _filled(found, ys, strict, create_graph, 1)
     return _shape(ys, several_out, create_graph), _shape(found, several_out, create_graph)
 
 
-def _twice(ys: Any, xs: Any, vs: Any, create_graph: bool) -> tuple[Any, ...]:
+def _twice(ys: Any, xs: Any, vs: Any, create_graph: bool, strict: bool = False) -> tuple[Any, ...]:
     """The Jacobian times a vector: the pullback is linear in its cotangent, and its own pullback is the pushforward."""
     probes = tuple(STYLE.zeros_like(wrap(y.array)).requires_grad_() for y in ys)
     pulled = _grad(ys, xs, probes, True)
+    _strictly(strict, pulled, "slopes")
     kept = [(g, v) for g, v in zip(pulled, vs, strict=True) if g is not None and own(g.node) is not None]
     if not kept:
         return (None,) * len(ys)
@@ -151,14 +170,21 @@ def _check_scalar(ys: tuple[Any, ...], several: bool, name: str) -> None:
         raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
 
 
+def _slopes(ys: Any, xs: Any, strict: bool) -> tuple[Any, ...]:
+    """The gradient of a function of one number, which is to be differentiated again."""
+    found = _grad(ys, xs, (None,), True)
+    _strictly(strict, found, "jacobian")
+    return _filled(found, xs, strict, False, 1)
+
+
 def vhp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """The value of a function of one number, and `v` times its Hessian."""
     with enable_grad():
         several, xs, several_out, ys = _run(func, inputs, create_graph, strict, "vhp")
         _check_scalar(ys, several_out, "vhp")
-        vs = _vectors(v, xs, "vhp", "input to")
-        slopes = _filled(_grad(ys, xs, (None,), True), xs, strict, True, "jacobian")
-        found = _filled(_grad(slopes, xs, vs, create_graph), xs, strict, create_graph, "hessian")
+        vs = _vectors(v, xs, "vhp", several)
+        slopes = _slopes(ys, xs, strict)
+        found = _filled(_grad(slopes, xs, vs, create_graph), xs, strict, create_graph, 2)
     return _shape(ys, False, create_graph), _shape(found, several, create_graph)
 
 
@@ -167,9 +193,9 @@ def hvp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, stric
     with enable_grad():
         several, xs, several_out, ys = _run(func, inputs, create_graph, strict, "hvp")
         _check_scalar(ys, several_out, "hvp")
-        vs = _vectors(v, xs, "hvp", "input to")
-        slopes = _filled(_grad(ys, xs, (None,), True), xs, strict, True, "jacobian")
-        found = _filled(_twice(slopes, xs, vs, create_graph), xs, strict, create_graph, "hessian")
+        vs = _vectors(v, xs, "hvp", several)
+        slopes = _slopes(ys, xs, strict)
+        found = _filled(_twice(slopes, xs, vs, create_graph), xs, strict, create_graph, 2)
     return _shape(ys, False, create_graph), _shape(found, several, create_graph)
 
 
@@ -196,14 +222,14 @@ def jacobian(
         raise RuntimeError("torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together.")
     with enable_grad():
         several_in, xs, several_out, ys = _run(func, inputs, create_graph, strict, "jacobian")
-        rows = tuple(_rows(y, xs, create_graph, strict, vectorize) for y in ys)
+        rows = tuple(_rows(i, y, xs, create_graph, strict, vectorize) for i, y in enumerate(ys))
     made = tuple(tuple(_ready(g, create_graph) for g in row) for row in rows)
     if not several_in:
         made = tuple(row[0] for row in made)
     return made if several_out else made[0]
 
 
-def _rows(y: Any, xs: tuple[Any, ...], create_graph: bool, strict: bool, vectorize: bool) -> tuple[Any, ...]:
+def _rows(number: int, y: Any, xs: tuple[Any, ...], create_graph: bool, strict: bool, vectorize: bool) -> tuple[Any, ...]:
     shape = y.array.shape
     size = int(np.prod(shape))
     if own(y.node) is None or not size:
@@ -221,10 +247,15 @@ def _rows(y: Any, xs: tuple[Any, ...], create_graph: bool, strict: bool, vectori
         if g is None:
             if strict:
                 raise RuntimeError(
-                    f"Output 0 of the user-provided function is independent of input {i}. This is not allowed in strict mode."
+                    f"Output {number} of the user-provided function is independent of input {i}. This is not allowed in strict mode."
                 )
             made.append(wrap(np.zeros((*shape, *x.array.shape), x.array.dtype)))
         else:
+            if strict and create_graph and own(g.node) is None:
+                raise RuntimeError(
+                    f"The jacobian of the user-provided function is independent of input {i}. This is not allowed in strict mode when "
+                    "create_graph=True."
+                )
             made.append(STYLE.reshape(g, (*shape, *x.array.shape)))
     return tuple(made)
 
@@ -251,16 +282,19 @@ def hessian(
     def slopes(*xs: Any) -> Any:
         y = func(*xs)
         several_out, ys = _as_tuple(y, "outputs of the user-provided function", "hessian")
-        _strictly(strict, ys, "hessian")
+        _strictly(strict, ys, "outputs")
         if several_out or int(np.prod(ys[0].array.shape)) != 1:
             raise RuntimeError(
                 "The function given to hessian should return a single Tensor" if several_out
                 else "The Tensor returned by the function given to hessian should contain a single element"
             )
-        found = _filled(_grad(ys, xs, (None,), True), xs, strict, True, "jacobian")
+        found = _filled(_grad(ys, xs, (None,), True), xs, False, False, 1)
+        _strictly(strict, found, "jacobian")
         return found if several else found[0]
 
-    return jacobian(slopes, inputs, create_graph, strict, vectorize and not strict)
+    if vectorize and strict:
+        raise RuntimeError("torch.autograd.functional.hessian: `strict=True` and `vectorized=True` are not supported together.")
+    return jacobian(slopes, inputs, create_graph, strict, vectorize)
 
 
 __getattr__ = refusing(globals())

@@ -10,7 +10,7 @@ import numpy as np
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.torch._backward import grad
 from tapegrad.torch._recorder import own
-from tapegrad.torch._tensor import Tensor, wrap
+from tapegrad.torch._tensor import Tensor, beside, wrap
 from tapegrad.torch._views import laid_out
 
 
@@ -55,32 +55,38 @@ def _checked_inputs(inputs: tuple[Any, ...]) -> list[int]:
     return index
 
 
+def _let_be(x: Any, values: Any) -> None:
+    """Write values into a tensor's memory, which will have its old ones again before a graph looks."""
+    raw = x.array
+    if type(raw) is np.ndarray and raw.flags.writeable:
+        np.copyto(raw, values)
+    else:
+        x.array = beside(values[()], raw)
+
+
 # -- differences -------------------------------------------------------------------------------------
 def _numeric(func: Any, inputs: tuple[Any, ...], index: list[int], count: int, eps: float) -> list[list[Any]]:
     """For each input and output the Jacobian, (input elements, output elements), of real directions and imaginary ones."""
-    raws = [np.array(_raw(x)) if isinstance(x, Core) else x for x in inputs]
 
-    def values(k: int, changed: Any) -> list[Any]:
-        given = tuple(
-            wrap(changed if i == k else np.array(raws[i])) if isinstance(x, Core) else x for i, x in enumerate(inputs)
-        )
-        given = tuple(
-            t.requires_grad_() if isinstance(x, Tensor) and x.requires_grad else t for t, x in zip(given, inputs, strict=True)
-        )
-        return [np.array(_raw(y)).reshape(-1) for y in _outputs(func, given)]
+    def values(x: Any, changed: Any) -> list[Any]:
+        _let_be(x, changed)  # itself, for the function may know it by other ways than as an argument
+        return [np.array(_raw(y)).reshape(-1) for y in _outputs(func, inputs)]
 
     found: list[list[Any]] = []
     for k in index:
-        x = raws[k]
+        x = np.array(_raw(inputs[k]))
         steps = [eps, 1j * eps] if x.dtype.kind == "c" else [eps]
         columns: list[list[list[Any]]] = [[[] for _ in range(count)] for _ in steps]
-        for place in np.ndindex(x.shape):
-            for s, step in enumerate(steps):
-                up, down = np.array(x), np.array(x)
-                up[place] += step
-                down[place] -= step
-                for o, (a, b) in enumerate(zip(values(k, up), values(k, down), strict=True)):
-                    columns[s][o].append((a - b) / (2 * eps))
+        try:
+            for place in np.ndindex(x.shape):
+                for s, step in enumerate(steps):
+                    up, down = np.array(x), np.array(x)
+                    up[place] += step
+                    down[place] -= step
+                    for o, (a, b) in enumerate(zip(values(inputs[k], up), values(inputs[k], down), strict=True)):
+                        columns[s][o].append((a - b) / (2 * eps))
+        finally:
+            _let_be(inputs[k], x)
         found.append(
             [[np.array(c[o]) if c[o] else np.zeros((0, 0)) for c in columns] for o in range(count)]
         )
