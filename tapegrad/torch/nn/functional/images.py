@@ -12,6 +12,14 @@ from tapegrad.torch._devices import several
 from tapegrad.torch._functions._build import compiled
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import adopt, wrap
+from tapegrad.torch.nn.functional._windows import (
+    adaptive_size,
+    check_floats,
+    check_not_empty,
+    check_windows,
+    per_axis,
+    unpooled_size,
+)
 
 __all__: list[str] = []
 _FIRST = "channels_first"
@@ -128,16 +136,16 @@ def _max_pool(
     n: int, x: Any, window: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, return_indices: bool
 ) -> Any:
     x, batched = _batched(x, n, f"max_pool{n}d")
-    window, padding = _tuple(window, n), _tuple(padding, n)
-    if any(p > k // 2 for p, k in zip(padding, window, strict=True)):
-        raise RuntimeError(
-            f"pad should be at most half of effective kernel size, but got pad={padding[0]}, kernel_size={window[0]}"
-        )
+    name = f"max_pool{n}d"
+    window, padding, dilation = (
+        per_axis(name, w, v, n) for w, v in (("kernel_size", window), ("padding", padding), ("dilation", dilation))
+    )
+    stride = _stride(stride, window, n)
+    check_windows(name, x, window, stride, padding, dilation, ceil_mode)
     f = _core.max_pool_with_indices if return_indices else _core.max_pool
     y = adopt(
         f(
-            x, window, stride=_stride(stride, window, n), padding=padding, dilation=_tuple(dilation, n), ceil_mode=ceil_mode,
-            layout=_FIRST,
+            x, window, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil_mode, layout=_FIRST,
         )
     )  # fmt: skip
     if return_indices:
@@ -149,8 +157,11 @@ def _avg_pool(
     n: int, x: Any, window: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor: Any = None
 ) -> Any:
     x, batched = _batched(x, n, f"avg_pool{n}d")
-    window = _tuple(window, n)
-    words = {"stride": _stride(stride, window, n), "padding": _tuple(padding, n), "ceil_mode": ceil_mode, "layout": _FIRST}
+    name = f"avg_pool{n}d"
+    window, padding = (per_axis(name, w, v, n) for w, v in (("kernel_size", window), ("padding", padding)))
+    stride = _stride(stride, window, n)
+    check_windows(name, x, window, stride, padding, (1,) * n, ceil_mode)
+    words = {"stride": stride, "padding": padding, "ceil_mode": ceil_mode, "layout": _FIRST}
     if divisor is not None:
         if divisor == 0:
             raise RuntimeError("divisor must be not zero")
@@ -160,24 +171,41 @@ def _avg_pool(
 
 
 def _adaptive_avg(n: int, x: Any, size: Any) -> Any:
-    x, batched = _batched(x, n, f"adaptive_avg_pool{n}d")
+    name = f"adaptive_avg_pool{n}d"
+    x, batched = _batched(x, n, name)
+    check_floats(name, x)
+    check_not_empty(name, n, x, channels=False)
+    size = adaptive_size(size, x.array.shape[2:])
+    if 0 in size:
+        return _unbatched(_none_of(x, size), batched)
     return _unbatched(adopt(_core.adaptive_avg_pool(x, size, layout=_FIRST)), batched)
 
 
 def _adaptive_max(n: int, x: Any, size: Any, return_indices: bool) -> Any:
-    x, batched = _batched(x, n, f"adaptive_max_pool{n}d")
+    name = f"adaptive_max_pool{n}d"
+    x, batched = _batched(x, n, name)
+    check_floats(name, x)
+    check_not_empty(name, n, x, channels=False)
+    size = adaptive_size(size, x.array.shape[2:])
+    if 0 in size:
+        y = _unbatched(_none_of(x, size), batched)
+        return (y, y.detach().long()) if return_indices else y
     if not return_indices:
         return _unbatched(adopt(_core.adaptive_max_pool(x, size, layout=_FIRST)), batched)
-    index = wrap(_adaptive_argmax(np.asarray(x.array), _tuple(size, n)))
+    index = wrap(_adaptive_argmax(np.asarray(x.array), size))
     spatial = x.array.shape[2:]
     flat = S.reshape(x, (*x.array.shape[:2], math.prod(spatial)))
     y = S.take_along_axis(flat, index.reshape(*x.array.shape[:2], -1), axis=2)
     return _unbatched(S.reshape(y, index.array.shape), batched), _unbatched(index, batched)
 
 
+def _none_of(x: Any, size: Any) -> Any:
+    """No windows at all: nothing, with a history."""
+    return S.reshape(S.getitem(x, (..., slice(0, 0))), (*x.array.shape[:2], *size))
+
+
 def _adaptive_argmax(raw: Any, size: Any) -> Any:
     spatial = raw.shape[2:]
-    size = tuple(k if s is None else s for s, k in zip(size, spatial, strict=True))
     found = np.empty((*raw.shape[:2], *size), np.int64)
     places = np.arange(math.prod(spatial)).reshape(spatial)
     for i in np.ndindex(*size):
@@ -192,22 +220,22 @@ def _adaptive_argmax(raw: Any, size: Any) -> Any:
 def _unpool(n: int, x: Any, indices: Any, window: Any, stride: Any, padding: Any, output_size: Any) -> Any:
     """Values put back where a pooling with indices took them from, among zeros."""
     x, batched = _batched(x, n, f"max_unpool{n}d")
-    index = np.asarray(indices.array).reshape(*x.array.shape[:2], -1)
-    window, padding = _tuple(window, n), _tuple(padding, n)
-    stride = _stride(stride, window, n)
-    if output_size is None:
-        size = tuple(
-            (m - 1) * s - 2 * p + k for m, s, p, k in zip(x.array.shape[2:], stride, padding, window, strict=True)
-        )
-    else:
-        size = tuple(output_size)[-n:]
+    name, spatial = f"max_unpool{n}d", x.array.shape[2:]
+    check_not_empty(name, n, x)
+    if tuple(indices.array.shape[-n:]) != tuple(spatial):
+        raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(spatial)}) "
+                           f"but got indices tensor with shape: {list(indices.array.shape)}")  # fmt: skip
+    index = np.asarray(indices.array).reshape(*x.array.shape[:2], math.prod(spatial))
+    window, padding = (per_axis(name, w, v, n) for w, v in (("kernel_size", window), ("padding", padding)))
+    stride = per_axis(name, "stride", _stride(stride, window, n), n)
+    size = unpooled_size(spatial, window, stride, padding, output_size)
     total = math.prod(size)
     if index.size and (index.max() >= total or index.min() < 0):
         raise RuntimeError(f"Found an invalid max index: {int(index.max())} (output volumes are of size {'x'.join(map(str, size))}")
     lead = x.array.shape[:2]
     where = (*np.ogrid[tuple(slice(0, k) for k in lead)],)
     where = (where[0][..., None], where[1][..., None], index)
-    flat = S.put(wrap(np.zeros((*lead, total), x.array.dtype)), S.reshape(x, (*lead, -1)), where)
+    flat = S.put(wrap(np.zeros((*lead, total), x.array.dtype)), S.reshape(x, (*lead, math.prod(spatial))), where)
     return _unbatched(S.reshape(flat, (*lead, *size)), batched)
 
 
