@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 import torch as real
 
@@ -15,6 +14,7 @@ REFUSED = {
     "spread window that doesn't fit": "F.max_pool2d(t.ones(1, 1, 4, 4), 3, dilation=2)",
     "mean of a window that doesn't fit": "F.avg_pool3d(t.ones(1, 1, 2, 2, 2), 3)",
     "too much padding": "F.max_pool2d(t.ones(1, 1, 4, 4), 2, padding=2)",
+    "too much padding of a spread window": "F.max_pool1d(t.ones(1, 1, 6), 3, 1, 2, 2)",
     "too few windows": "F.max_pool2d(t.ones(1, 1, 4, 4), (2, 2, 2))",
     "no channels": "F.avg_pool2d(t.ones(2, 0, 4, 4), 2)",
     "no pixels": "F.max_pool2d(t.ones(2, 1, 0, 4), 2)",
@@ -61,12 +61,3 @@ def test_an_empty_batch_stays_empty(layer: str) -> None:
 def test_an_empty_batch_is_put_back_to_nothing() -> None:
     y, index = T.nn.functional.max_pool1d(T.ones(0, 3, 4), 2, return_indices=True)
     assert T.nn.functional.max_unpool1d(y, index, 2).shape == (0, 3, 4)
-
-
-def test_a_window_that_is_spread_along_a_line_may_be_padded_by_half_of_what_it_covers() -> None:
-    x = np.arange(6.0, dtype=np.float32).reshape(1, 1, 6)
-    found = [t.nn.functional.max_pool1d(t.tensor(x), 3, 1, 2, 2).numpy() for t in (real, T)]
-    assert np.array_equal(*found)
-    for torch in (real, T):
-        with pytest.raises(RuntimeError, match="half of"):
-            torch.nn.functional.max_pool2d(torch.ones(1, 1, 6, 6), 3, 1, 2, 2)

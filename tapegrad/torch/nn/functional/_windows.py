@@ -39,9 +39,7 @@ def check_windows(name: str, x: Any, window: Any, stride: Any, padding: Any, dil
         raise RuntimeError(f"{name}: dilation should be greater than zero, but got {dilation}")
     if any(p < 0 for p in padding):
         raise RuntimeError(f"{name}: pad must be non-negative, but got pad: {padding[0]}")
-    # PyTorch takes half of what a spread window covers along a line, and half of the window elsewhere.
-    covered = [d * (k - 1) + 1 if n == 1 else k for k, d in zip(window, dilation, strict=True)]
-    if any(p > k // 2 for p, k in zip(padding, covered, strict=True)):
+    if any(p > k // 2 for p, k in zip(padding, window, strict=True)):
         raise RuntimeError(
             f"pad should be at most half of effective kernel size, but got pad={padding[0]}, kernel_size={window[0]} and "
             f"dilation={dilation[0]}"
