@@ -2,6 +2,7 @@
 
 from tapegrad.ops import (
     nn_activation,
+    nn_alignment,
     nn_attention,
     nn_conv,
     nn_distance,
@@ -19,6 +20,7 @@ from tapegrad.ops.nn_loss import cross_entropy, one_hot
 __all__ = [
     "cross_entropy",
     "nn_activation",
+    "nn_alignment",
     "nn_attention",
     "nn_conv",
     "nn_distance",

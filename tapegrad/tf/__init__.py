@@ -13,6 +13,7 @@ _silence()
 _load_all()  # every op has a name here
 
 from tapegrad.tf import (  # noqa: E402
+    alignments,
     blocks,
     checks,
     clipping,
@@ -34,6 +35,7 @@ from tapegrad.tf import (  # noqa: E402
     making,
     matrix_functions,
     module,
+    morphology,
     nest,
     nn_functions,
     nn_windows,
@@ -48,6 +50,7 @@ from tapegrad.tf import (  # noqa: E402
     shaping,
     specs,
     tensor_array,
+    tridiagonal,
     various,
 )
 from tapegrad.tf import dtypes as _dtypes  # noqa: E402

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from tapegrad.tf.convert import convert, fresh, host
-from tapegrad.tf.dtypes import as_dtype
 from tapegrad.tf.errors import OutOfRangeError, invalid
 from tapegrad.tf.operators import shape_text
 from tapegrad.tf.shaping import pad
@@ -183,51 +182,3 @@ def rgb_to_yuv(images: Any) -> Tensor:
 def yuv_to_rgb(images: Any) -> Tensor:
     """Brightness and the two colours of PAL as red, green, blue."""
     return _mixed(images, _FROM_YUV)
-
-
-# -- how alike two images are ---------------------------------------------------------------------------------------
-def ssim(
-    img1: Any,
-    img2: Any,
-    max_val: Any,
-    filter_size: int = 11,
-    filter_sigma: float = 1.5,
-    k1: float = 0.01,
-    k2: float = 0.03,
-    return_index_map: bool = False,
-) -> Tensor:
-    """How alike images are, 1 for equal ones: brightness, contrast and structure in Gaussian windows (Wang et al. 2004, equation 13)."""
-    from tapegrad.tf.image import convert_image_dtype
-
-    top = float(host(max_val)) / (1 if convert(img1).dtype.is_floating else float(as_dtype(convert(img1).dtype).max))
-    a, b = (convert_image_dtype(v, np.float32) for v in (img1, img2))
-    for x in (a, b):
-        if x.array.ndim < 3 or min(x.array.shape[-3:-1]) < filter_size:
-            raise invalid(None, f"ssim: images must be at least {filter_size} by {filter_size}, got {shape_text(x.array)}")
-    place = np.arange(filter_size) - (filter_size - 1) / 2
-    bell = np.exp(-(place**2) / (2 * filter_sigma**2))
-    bell = (bell / bell.sum()).astype(np.float32)
-
-    def smooth(x: Tensor) -> Tensor:
-        for axis in (-3, -2):
-            x = _windowed(x, bell, axis)
-        return x
-
-    c1, c2 = np.float32((k1 * top) ** 2), np.float32((k2 * top) ** 2)
-    ma, mb = smooth(a), smooth(b)
-    product, squares = S.multiply(np.float32(2), S.multiply(ma, mb)), S.add(S.square(ma), S.square(mb))
-    bright = S.divide(S.add(product, c1), S.add(squares, c1))
-    together = S.subtract(S.multiply(np.float32(2), smooth(S.multiply(a, b))), product)
-    apart = S.subtract(smooth(S.add(S.square(a), S.square(b))), squares)
-    found = S.multiply(bright, S.divide(S.add(together, c2), S.add(apart, c2)))
-    return S.mean(found, axis=-1) if return_index_map else S.mean(S.mean(found, axis=(-3, -2)), axis=-1)
-
-
-def _windowed(x: Tensor, weights: Any, axis: int) -> Tensor:
-    """The weighted mean of each window along an axis."""
-    n = x.array.shape[axis] - len(weights) + 1
-    index = np.arange(n)[:, None] + np.arange(len(weights))
-    front = x.array.ndim + axis
-    windows = S.getitem(x, (*[slice(None)] * front, index))
-    shape = (len(weights),) + (1,) * (-axis - 1)
-    return S.sum(S.multiply(windows, fresh(weights.reshape(shape))), axis=front + 1)

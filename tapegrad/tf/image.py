@@ -8,54 +8,31 @@ import numpy as np
 
 from tapegrad.tf import boxes as _boxes
 from tapegrad.tf import io as _io
+from tapegrad.tf import likeness as _likeness
+from tapegrad.tf import suppression as _suppression
 from tapegrad.tf.convert import cast, convert, fresh, host
-from tapegrad.tf.dtypes import as_dtype
 from tapegrad.tf.errors import InvalidArgumentError
 from tapegrad.tf.export import missing
+from tapegrad.tf.image_values import convert_image_dtype, images
 from tapegrad.tf.random_functions import uniform
 from tapegrad.tf.random_stateless import stateless_uniform
-from tapegrad.tf.reducing import reduce_mean, reduce_sum
 from tapegrad.tf.resizing import ResizeMethod, resized
 from tapegrad.tf.shaping import pad
 from tapegrad.tf.style import S
-from tapegrad.tf.tensor import Tensor, made
+from tapegrad.tf.tensor import Tensor
 
-__all__ = ["ResizeMethod"]
+__all__ = ["ResizeMethod", "convert_image_dtype"]
 
 crop_and_resize, draw_bounding_boxes, extract_patches = _boxes.crop_and_resize, _boxes.draw_bounding_boxes, _boxes.extract_patches
 rgb_to_yiq, yiq_to_rgb, rgb_to_yuv, yuv_to_rgb = _boxes.rgb_to_yiq, _boxes.yiq_to_rgb, _boxes.rgb_to_yuv, _boxes.yuv_to_rgb
-ssim = _boxes.ssim
+total_variation, image_gradients, sobel_edges = _likeness.total_variation, _likeness.image_gradients, _likeness.sobel_edges
+psnr, ssim, ssim_multiscale = _likeness.psnr, _likeness.ssim, _likeness.ssim_multiscale
+non_max_suppression, non_max_suppression_padded = _suppression.non_max_suppression, _suppression.non_max_suppression_padded
+non_max_suppression_with_scores = _suppression.non_max_suppression_with_scores
+non_max_suppression_overlaps = _suppression.non_max_suppression_overlaps
+combined_non_max_suppression = _suppression.combined_non_max_suppression
 decode_image, decode_jpeg, decode_png, decode_bmp = _io.decode_image, _io.decode_jpeg, _io.decode_png, _io.decode_bmp
 encode_png, encode_jpeg, is_jpeg = _io.encode_png, _io.encode_jpeg, _io.is_jpeg
-
-
-def _image(x: Any) -> Tensor:
-    x = convert(x)
-    if x.array.ndim not in (3, 4):
-        raise ValueError(f"'image' (shape {tuple(x.array.shape)}) must have either 3 or 4 dimensions.")
-    return x
-
-
-def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: str | None = None) -> Tensor:
-    """An image in another dtype, its values scaled so that black and white stay black and white."""
-    x, wanted = convert(image), as_dtype(dtype)
-    own = x.dtype
-    if own == wanted:
-        return x
-    if own.is_integer and wanted.is_integer:
-        low, high = own.max, wanted.max
-        if low > high:
-            scale = (low + 1) // (high + 1)
-            return cast(made(x.array // x.array.dtype.type(scale)), wanted)
-        return made(cast(x, wanted).array * wanted.numpy.type((high + 1) // (low + 1)))
-    if own.is_floating and wanted.is_floating:
-        return cast(x, wanted)
-    if own.is_integer:
-        return S.multiply(cast(x, wanted), wanted.numpy.type(1.0 / own.max))
-    scaled = np.asarray(x.array) * x.array.dtype.type(wanted.max + 0.5)
-    if saturate:
-        scaled = np.clip(scaled, wanted.min, wanted.max)
-    return fresh(scaled.astype(wanted.numpy))
 
 
 def resize(
@@ -74,7 +51,7 @@ def resize_with_pad(
     image: Any, target_height: Any, target_width: Any, method: Any = ResizeMethod.BILINEAR, antialias: bool = False
 ) -> Tensor:
     """An image that keeps its proportions, with black around it."""
-    x = _image(image)
+    x = images(image)
     h, w = x.array.shape[-3:-1]
     height, width = int(target_height), int(target_width)
     ratio = max(w / width, h / height)
@@ -86,7 +63,7 @@ def resize_with_pad(
 
 def crop_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any) -> Tensor:
     """A part of an image."""
-    x = _image(image)
+    x = images(image)
     top, left, height, width = (int(v) for v in (offset_height, offset_width, target_height, target_width))
     h, w = x.array.shape[-3:-1]
     if top < 0 or left < 0 or height <= 0 or width <= 0 or h < top + height or w < left + width:
@@ -96,7 +73,7 @@ def crop_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, targ
 
 def pad_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any) -> Tensor:
     """An image with zeros around it."""
-    x = _image(image)
+    x = images(image)
     top, left, height, width = (int(v) for v in (offset_height, offset_width, target_height, target_width))
     h, w = x.array.shape[-3:-1]
     below, right = height - top - h, width - left - w
@@ -107,7 +84,7 @@ def pad_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, targe
 
 def resize_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Tensor:
     """An image cut, or with zeros around it, to a size, about its middle."""
-    x = _image(image)
+    x = images(image)
     h, w = x.array.shape[-3:-1]
     height, width = int(target_height), int(target_width)
     x = crop_to_bounding_box(x, max((h - height) // 2, 0), max((w - width) // 2, 0), min(h, height), min(w, width))
@@ -116,7 +93,7 @@ def resize_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -
 
 def central_crop(image: Any, central_fraction: Any) -> Tensor:
     """The middle of an image."""
-    x, part = _image(image), float(central_fraction)
+    x, part = images(image), float(central_fraction)
     if not 0 < part <= 1:
         raise ValueError("central_fraction must be within (0, 1]")
     h, w = x.array.shape[-3:-1]
@@ -143,27 +120,27 @@ def _cropped(value: Any, size: Any, draw: Any) -> Tensor:
 # -- turning ----------------------------------------------------------------------------------------------------
 def flip_left_right(image: Any) -> Tensor:
     """An image mirrored left to right."""
-    return S.flip(_image(image), axis=-2)
+    return S.flip(images(image), axis=-2)
 
 
 def flip_up_down(image: Any) -> Tensor:
     """An image mirrored top to bottom."""
-    return S.flip(_image(image), axis=-3)
+    return S.flip(images(image), axis=-3)
 
 
 def transpose(image: Any, name: str | None = None) -> Tensor:
     """An image with height and width exchanged."""
-    x = _image(image)
+    x = images(image)
     return S.moveaxis(x, -3, -2)
 
 
 def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
     """An image turned by 90 degrees, counter-clockwise, k times."""
-    return S.rot90(_image(image), k=int(k), axes=(-3, -2))
+    return S.rot90(images(image), k=int(k), axes=(-3, -2))
 
 
 def _flipped(image: Any, seed: Any, axis: int) -> Tensor:
-    x = _image(image)
+    x = images(image)
     if x.array.ndim == 3:
         return S.flip(x, axis=axis) if float(uniform([], 0, 1.0, seed=seed)) < 0.5 else x
     turns = np.round(np.asarray(uniform([x.array.shape[0]], seed=seed).array)).reshape(-1, 1, 1, 1) > 0
@@ -182,13 +159,13 @@ def random_flip_up_down(image: Any, seed: Any = None) -> Tensor:
 
 def stateless_random_flip_left_right(image: Any, seed: Any) -> Tensor:
     """An image mirrored left to right, or not, as a seed says."""
-    x = _image(image)
+    x = images(image)
     return S.flip(x, axis=-2) if float(stateless_uniform([], seed, 0, 1.0)) < 0.5 else x
 
 
 def stateless_random_flip_up_down(image: Any, seed: Any) -> Tensor:
     """An image mirrored top to bottom, or not, as a seed says."""
-    x = _image(image)
+    x = images(image)
     return S.flip(x, axis=-3) if float(stateless_uniform([], seed, 0, 1.0)) < 0.5 else x
 
 
@@ -355,79 +332,12 @@ def random_hue(image: Any, max_delta: Any, seed: Any = None) -> Tensor:
 
 def per_image_standardization(image: Any) -> Tensor:
     """Mean 0 and variance 1 for each image."""
-    x = _image(image)
+    x = images(image)
     x = x if x.dtype.is_floating else cast(x, np.float32)
     axes = (-3, -2, -1)
     size = x.array.dtype.type(np.prod(x.array.shape[-3:]))
     spread = S.maximum(S.std(x, axis=axes, keepdims=True), 1 / np.sqrt(size))
     return S.divide(S.subtract(x, S.mean(x, axis=axes, keepdims=True)), spread)
-
-
-# -- measures ----------------------------------------------------------------------------------------------------
-def total_variation(images: Any, name: str | None = None) -> Tensor:
-    """The sum of the differences of neighbouring pixels."""
-    x = _image(images)
-    every = slice(None)
-    down = S.subtract(S.getitem(x, (..., slice(1, None), every, every)), S.getitem(x, (..., slice(0, -1), every, every)))
-    right = S.subtract(S.getitem(x, (..., slice(1, None), slice(None))), S.getitem(x, (..., slice(0, -1), slice(None))))
-    axes = [-3, -2, -1]
-    return S.add(reduce_sum(S.abs(down), axes), reduce_sum(S.abs(right), axes))
-
-
-def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
-    """The differences of neighbouring pixels downwards and to the right; zeros in the last row and column."""
-    x = convert(image)
-    if x.array.ndim != 4:
-        raise ValueError("image_gradients expects a 4D tensor [batch_size, h, w, d]")
-    down = S.subtract(S.getitem(x, (slice(None), slice(1, None))), S.getitem(x, (slice(None), slice(0, -1))))
-    right = S.subtract(
-        S.getitem(x, (slice(None), slice(None), slice(1, None))), S.getitem(x, (slice(None), slice(None), slice(0, -1)))
-    )
-    return pad(down, [[0, 0], [0, 1], [0, 0], [0, 0]]), pad(right, [[0, 0], [0, 0], [0, 1], [0, 0]])
-
-
-def sobel_edges(image: Any) -> Tensor:
-    """Sobel's differences downwards and to the right, (n, h, w, c, 2)."""
-    from tapegrad.tf.nn_windows import depthwise_conv2d
-
-    x = convert(image)
-    c = x.array.shape[-1]
-    kernel = np.asarray([[-1, -2, -1], [0, 0, 0], [1, 2, 1]], x.array.dtype)
-    both = np.stack([kernel, kernel.T], axis=-1)[:, :, None, :].repeat(c, axis=2)
-    y = depthwise_conv2d(pad(x, [[0, 0], [1, 1], [1, 1], [0, 0]], "REFLECT"), both, [1, 1, 1, 1], "VALID")
-    return S.reshape(y, (*x.array.shape, 2))
-
-
-def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
-    """The ratio of the largest value to the error, in decibels."""
-    top = convert_image_dtype(convert(max_val, convert(a).array.dtype, prefer=True), np.float32)
-    x, y = (convert_image_dtype(v, np.float32) for v in (a, b))
-    error = reduce_mean(S.square(S.subtract(x, y)), [-3, -2, -1])
-    ten = np.float32(10 / np.log(10))
-    return S.subtract(S.multiply(S.log(top), 2 * ten), S.multiply(S.log(error), ten))
-
-
-def non_max_suppression(
-    boxes: Any,
-    scores: Any,
-    max_output_size: Any,
-    iou_threshold: Any = 0.5,
-    score_threshold: Any = float("-inf"),
-    name: str | None = None,
-) -> Tensor:
-    """The numbers of the boxes that do not overlap a better one, the best first."""
-    box, score = host(boxes), host(scores)
-    corners = np.concatenate([np.minimum(box[:, :2], box[:, 2:]), np.maximum(box[:, :2], box[:, 2:])], axis=1)
-    area = np.prod(corners[:, 2:] - corners[:, :2], axis=1)
-    kept: list[int] = []
-    for k in np.argsort(-score, kind="stable"):
-        if len(kept) >= int(max_output_size) or score[k] <= float(score_threshold):
-            break
-        inner = np.maximum(np.minimum(corners[k, 2:], corners[kept, 2:]) - np.maximum(corners[k, :2], corners[kept, :2]), 0)
-        shared = np.prod(inner, axis=1)
-        if not np.any(shared / np.maximum(area[k] + area[kept] - shared, 1e-30) > float(iou_threshold)):
-            kept.append(int(k))
-    return fresh(np.asarray(kept, np.int32))
 
 
 def __getattr__(name: str) -> Any:

@@ -175,24 +175,6 @@ def lu_matrix_inverse(lower_upper: Any, perm: Any, validate_args: bool = False, 
 
 # -- three diagonals ----------------------------------------------------------------------------------------------
 
-@export("linalg.tridiagonal_matmul")
-def tridiagonal_matmul(diagonals: Any, rhs: Any, diagonals_format: str = "compact", name: str | None = None) -> Tensor:
-    """A matrix of three diagonals (above, main, below) times another one; the last of the first and the first of the last count nothing."""
-    if diagonals_format == "compact":
-        d = convert(diagonals)
-        above, main, below = (S.getitem(d, (..., k, slice(None))) for k in range(3))
-    elif diagonals_format == "sequence":
-        above, main, below = (convert(v) for v in diagonals)
-    else:
-        raise ValueError(f"tridiagonal_matmul: diagonals_format is 'compact' or 'sequence' here, got {diagonals_format!r}")
-    x = convert(rhs, main.array.dtype, prefer=True)
-    nothing = S.zeros((*x.array.shape[:-2], 1, x.array.shape[-1]), dtype=x.array.dtype)
-    up = S.concat([S.getitem(x, (..., slice(1, None), slice(None))), nothing], axis=-2)
-    down = S.concat([nothing, S.getitem(x, (..., slice(0, -1), slice(None)))], axis=-2)
-    parts = [S.multiply(S.expand_dims(v, axis=-1), w) for v, w in ((above, up), (main, x), (below, down))]
-    return S.add(S.add(parts[0], parts[1]), parts[2])
-
-
 @export("linalg.eigh_tridiagonal")
 def eigh_tridiagonal(
     alpha: Any,

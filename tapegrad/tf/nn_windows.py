@@ -290,6 +290,32 @@ def conv3d_transpose(
     return _transposed(input, filters, output_shape, strides, padding, data_format, dilations, 3, "Conv3DBackpropInputV2")
 
 
+@export("nn.conv_transpose")
+def conv_transpose(
+    input: Any,
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: Any = "SAME",
+    data_format: str | None = None,
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """The transpose of a convolution over as many axes as there are."""
+    rank = convert(input).array.ndim - 2
+    if not 1 <= rank <= 3:
+        raise ValueError(f"output_shape must be of length 3, 4 or 5 and the input of as many axes, got {output_shape} and {rank + 2}")
+    return _transposed(input, filters, output_shape, strides, padding, data_format, dilations, rank, f"Conv{rank}DTranspose")
+
+
+@export("nn.atrous_conv2d_transpose")
+def atrous_conv2d_transpose(
+    value: Any, filters: Any, output_shape: Any, rate: int, padding: Any, name: str | None = None
+) -> Tensor:
+    """The transpose of `atrous_conv2d`."""
+    return _transposed(value, filters, output_shape, 1, padding, "NHWC", rate, 2, "Conv2DBackpropInput")
+
+
 # -- pooling ---------------------------------------------------------------------------------------------------
 def _pooled(
     input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any, rank: int, largest: bool, dilations: Any = None
