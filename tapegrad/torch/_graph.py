@@ -12,7 +12,7 @@ from tapegrad.core.node import parents
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.core.tensor import linked
 from tapegrad.torch._node_names import HIDDEN, Shown, name_of, parsed, pattern_of, saved
-from tapegrad.torch._packing import saved_tensor
+from tapegrad.torch._packing import Packed, saved_tensor
 from tapegrad.torch._recorder import IMPLICIT, is_leaf_node, own
 from tapegrad.torch._tensor import STYLE, auto_of, wrap
 from tapegrad.torch._watching import Handle
@@ -108,12 +108,14 @@ def _saved_value(node: CoreNode, name: str) -> Any:
     if op.name == "square" and name == "other":
         name = "self"  # x * x
     known = {"self": 0, "other": 1, "result": -1, "mat1": 0, "mat2": 1, "input": 0, "weight": 1}
-    arrays = getattr(getattr(op, "op", None), "arrays", ())
+    arrays = getattr(getattr(op.op if type(op) is Packed else op, "op", None), "arrays", ())
     key = name
     if name == "result":
         key = "y"
     elif name in known and known[name] < len(arrays):
         key = arrays[known[name]]
+    if type(op) is Packed and key in op.op.saved:
+        return op.unpacked(op.op.saved.index(key))
     found = saved(op, node, key)
     if found is None:
         from tapegrad.torch._errors import SPENT

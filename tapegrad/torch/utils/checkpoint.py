@@ -17,6 +17,7 @@ from tapegrad.torch._recorder import own
 from tapegrad.torch._tensor import Tensor
 from tapegrad.torch.autograd.function import Function
 from tapegrad.torch.func._batches import styled
+from tapegrad.tree import flatten
 
 
 class CheckpointError(RuntimeError):
@@ -113,10 +114,21 @@ def _rng(state: Any) -> Iterator[None]:
 
 
 def _not_reentrant(again: _Again, args: Any, kwargs: Any) -> Any:
+    given: list[tuple[list[Any], Any]] = []  # what the first call gave, with what is no tensor
+
+    def run(*args: Any, **words: Any) -> list[Any]:
+        leaves, rebuild = flatten(again(*args, **words))
+        if not given:
+            given.append((leaves, rebuild))
+        return [y for y in leaves if isinstance(y, Core)]
+
+    run.__name__ = again.__name__
     try:
-        return styled(transforms.checkpoint(again)(*args, **kwargs))
+        tensors = iter(styled(transforms.checkpoint(run)(*args, **kwargs)))
     except TapegradError as error:
         raise CheckpointError(str(error)) from error
+    leaves, rebuild = given[0]
+    return rebuild([next(tensors) if isinstance(y, Core) else y for y in leaves])
 
 
 class CheckpointFunction(Function):
