@@ -102,6 +102,14 @@ globals().update({name: op.entry for name, op in _OPS.items() if op.public})
 _MODULES = (errors, random)  # others are here because they were imported
 #: Modules that are imported when they are first asked for.
 _LAZY = ("fft", "functional", "linalg", "nn", "special")
+#: Families of ops whose names are here, declared when one of them is first asked for.
+_FAMILIES = {
+    "signals": ("convolve", "correlate", "interp", "polyval"),
+    "statistics": (
+        *("corrcoef", "cov", "cumulative_trapezoid", "median", "nanmax", "nanmean", "nanmedian", "nanmin", "nanprod"),
+        *("nanquantile", "nanstd", "nansum", "nanvar", "quantile", "trapezoid"),
+    ),
+}
 #: Functions of functions, likewise.
 _TRANSFORMS = (
     *("checkpoint", "custom_gradient", "custom_jvp", "grad", "hessian", "hvp", "jacobian", "jvp", "linearize"),
@@ -113,6 +121,7 @@ __all__ = [
     "function",
     *_LAZY,
     *_TRANSFORMS,
+    *(name for names in _FAMILIES.values() for name in names),
     *sorted(k for k, v in globals().items() if not k.startswith("_") and (type(v) is not type(_sys) or v in _MODULES)),
 ]
 
@@ -134,6 +143,11 @@ def __getattr__(name: str) -> _Any:
 
         globals()[name] = LossScale
         return LossScale
+    for family, names in _FAMILIES.items():
+        if name in names:
+            ops = _importlib.import_module(f"tapegrad.ops.{family}")
+            globals().update({n: getattr(ops, n).entry for n in names})
+            return globals()[name]
     if name in _TRANSFORMS:
         found = getattr(_importlib.import_module("tapegrad.transforms"), name)
         globals()[name] = found
@@ -146,7 +160,7 @@ def __getattr__(name: str) -> _Any:
 
 def __dir__() -> list[str]:
     """What is there, with what is imported when it is first asked for."""
-    return sorted({*globals(), *_LAZY, *_TRANSFORMS, "bfloat16", "function", "LossScale"})
+    return sorted({*__all__, *globals(), "bfloat16"})
 
 
 def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> _Any:

@@ -306,11 +306,61 @@ def _like(name: str) -> Callable[..., Any]:
     return run
 
 
+def _reading(name: str) -> Callable[..., Any]:
+    """Our function on whatever NumPy reads as arrays."""
+
+    def run(*arrays: Any, **words: Any) -> Any:
+        return public(name)(*(x if x is None else read(x) for x in arrays), **words)
+
+    return run
+
+
+def _quantile(x: Any, q: Any, /, **words: Any) -> Any:
+    return public("quantile")(read(x), q, **words)
+
+
+def _nanquantile(x: Any, q: Any, /, **words: Any) -> Any:
+    return public("nanquantile")(read(x), q, **words)
+
+
+def _percentile(x: Any, q: Any, /, **words: Any) -> Any:
+    return _quantile(x, _hundredths(q), **words)
+
+
+def _nanpercentile(x: Any, q: Any, /, **words: Any) -> Any:
+    return _nanquantile(x, _hundredths(q), **words)
+
+
+def _hundredths(q: Any) -> Any:
+    return q / 100 if isinstance(q, Tensor) else np.asarray(q) / 100
+
+
+def _cov(
+    x: Any,
+    y: Any = None,
+    /,
+    *,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: float | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+) -> Any:
+    weights = {k: None if w is None else read(w) for k, w in (("fweights", fweights), ("aweights", aweights))}
+    correction = (0 if bias else 1) if ddof is None else ddof
+    return public("cov")(read(x), None if y is None else read(y), rowvar=rowvar, correction=correction, **weights)
+
+
 COMPOSITIONS: dict[str, Callable[..., Any]] = {
     name.removeprefix("_"): function
     for name, function in list(globals().items())
     if name.startswith("_") and callable(function) and getattr(function, "__module__", "") == __name__
 }
+_READING = (
+    *("convolve", "corrcoef", "correlate", "interp", "median", "nanmax", "nanmean", "nanmedian", "nanmin", "nanprod"),
+    *("nanstd", "nansum", "nanvar", "polyval", "trapezoid"),
+)
+COMPOSITIONS.update({name: _reading(name) for name in _READING})
 COMPOSITIONS.update(
     cumsum=_cumulative("cumulative_sum"),
     cumprod=_cumulative("cumulative_prod"),

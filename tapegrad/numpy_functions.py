@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, final
 
 from tapegrad.numpy_compositions import COMPOSITIONS, public
-from tapegrad.numpy_statistics import STATISTICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,8 +94,11 @@ cumulative_prod cumulative_prod  @x axis dtype out include_initial
 ptp             ~ptp             @a axis out keepdims
 average         ~average         @a axis weights !returned keepdims
 median          ~median          @a axis out !overwrite_input keepdims
+nanmedian       ~nanmedian       @a axis out !overwrite_input keepdims
 quantile        ~quantile        @a @q axis out !overwrite_input method keepdims !weights !interpolation
+nanquantile     ~nanquantile     @a @q axis out !overwrite_input method keepdims !weights !interpolation
 percentile      ~percentile      @a @q axis out !overwrite_input method keepdims !weights !interpolation
+nanpercentile   ~nanpercentile   @a @q axis out !overwrite_input method keepdims !weights !interpolation
 nansum          ~nansum          @a axis dtype out keepdims !initial !where
 nanprod         ~nanprod         @a axis dtype out keepdims !initial !where
 nanmax          ~nanmax          @a axis out keepdims !initial !where
@@ -104,7 +106,7 @@ nanmin          ~nanmin          @a axis out keepdims !initial !where
 nanmean         ~nanmean         @a axis !dtype out keepdims !where
 nanvar          ~nanvar          @a axis !dtype out ddof>correction keepdims !where !mean correction
 nanstd          ~nanstd          @a axis !dtype out ddof>correction keepdims !where !mean correction
-cov             ~cov             @m @y rowvar bias ddof !fweights !aweights !dtype
+cov             ~cov             @m @y rowvar bias ddof fweights aweights !dtype
 corrcoef        ~corrcoef        @x @y rowvar !bias !ddof !dtype
 trapezoid       ~trapezoid       @y @x dx axis
 convolve        ~convolve        @a @v mode
@@ -245,9 +247,8 @@ def _rows() -> dict[str, Row]:
 
 
 FUNCTIONS = _rows()
-_COMPOSED = COMPOSITIONS | STATISTICS
 
 
 def target(name: str) -> Callable[..., Any]:
     """Our function: composed (with a "~"), or public."""
-    return _COMPOSED[name[1:]] if name.startswith("~") else public(name)
+    return COMPOSITIONS[name[1:]] if name.startswith("~") else public(name)

@@ -49,7 +49,10 @@ __all__ = [
 
 #: Families that are declared when they are first used, by the module of that name: their import takes as long as all of
 #: the above.
-_FAMILIES = ("determinants", "factorisations", "fft", "matrix_functions", "nn", "norms", "solvers", "special")
+_FAMILIES = (
+    *("determinants", "factorisations", "fft", "matrix_functions", "nn", "norms", "signals", "solvers", "special"),
+    "statistics",
+)
 
 
 def load_all() -> None:

@@ -75,7 +75,7 @@ def sum_to(xp: Any, x: Any, /, shape: Any) -> Any:
 sum_to.adjoint(x=lambda F, g, x: F.broadcast_to(g, x.shape))
 
 
-def _is_half(x: Any) -> bool:
+def is_half(x: Any) -> bool:
     """Whether an array is float16 or bfloat16, in which a sum soon overflows, or a count is no number."""
     return bool(x.dtype.itemsize == 2 and x.dtype.kind in "fV")
 
@@ -83,7 +83,7 @@ def _is_half(x: Any) -> bool:
 @composite(laws=reduction)
 def mean(F: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """The arithmetic mean over axes; NaN over no elements.  Half precision is computed in float32."""
-    if _is_half(x):
+    if is_half(x):
         return F.cast(F.mean(F.cast(x, float32), axis=axis, keepdims=keepdims), x.dtype)
     return F.sum(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
 
@@ -303,7 +303,7 @@ def _spread(draw: Any) -> Any:
 @composite(laws=_spread)
 def var(F: Any, x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     """The variance over axes: the squared distance from the mean, summed, over the count less `correction`."""
-    if _is_half(x):
+    if is_half(x):
         return F.cast(F.var(F.cast(x, float32), axis=axis, correction=correction, keepdims=keepdims), x.dtype)
     d = x - F.mean(x, axis=axis, keepdims=True)
     if d.dtype.kind == "c":
@@ -320,7 +320,7 @@ def _at_least_zero(n: Any) -> Any:
 @composite(laws=_spread, domain=(-2, 2))
 def std(F: Any, x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     """The standard deviation over axes; the derivative is 0 where all elements are equal."""
-    if _is_half(x):
+    if is_half(x):
         return F.cast(F.std(F.cast(x, float32), axis=axis, correction=correction, keepdims=keepdims), x.dtype)
     d = x - F.mean(x, axis=axis, keepdims=True)
     n = _at_least_zero(count(x.shape, axis) - correction)

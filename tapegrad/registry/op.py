@@ -317,7 +317,9 @@ def _signature(op: Op) -> tuple[tuple[str, ...], tuple[Param, ...]]:
 
 def _taken(op: Op) -> frozenset[str]:
     """Names that the compiled entry uses for itself; that of a composite or a constant records nothing."""
-    return _LOCALS if op.kind not in ("composite", "constant") else _LOCALS - {"d", "g", "n", "owners", "p", "q", "t"}
+    if op.kind not in ("composite", "constant"):
+        return _LOCALS
+    return _LOCALS - {"d", "g", "n", "owners", "p", "q", "t"} - ({"xp", "y"} if op.kind == "composite" else set())
 
 
 def _optional(op: Op) -> tuple[str, ...]:
