@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.ops.reductions import count
+from tapegrad.ops.reductions import count, is_half
 from tapegrad.registry import composite, primitive
 from tapegrad.registry.batch_rules import shifted
 
@@ -56,20 +56,16 @@ def _standardize_batch(F: Any, has: Any, x: Any, *, axis: Any, epsilon: float) -
     return F.standardize(x, axis=shifted(axis, len(x.shape) - 1), epsilon=epsilon)
 
 
-def _is_half(x: Any) -> bool:
-    return x.dtype.itemsize == 2
-
-
 def _wide(F: Any, x: Any) -> Any:
     """Half precision in single: squares of its elements overflow."""
     from tapegrad.dtypes import float32
 
-    return F.cast(x, float32) if _is_half(x) else x
+    return F.cast(x, float32) if is_half(x) else x
 
 
 def _standardized(F: Any, x: Any, axis: tuple[int, ...], epsilon: float) -> tuple[Any, Any, Any]:
     y, mean, variance = F.standardize(_wide(F, x), axis=axis, epsilon=epsilon)
-    return (F.cast(y, x.dtype) if _is_half(x) else y), mean, variance
+    return (F.cast(y, x.dtype) if is_half(x) else y), mean, variance
 
 
 def _scaled(F: Any, y: Any, weight: Any, bias: Any) -> Any:
@@ -213,7 +209,7 @@ def rms_norm(F: Any, x: Any, weight: Any = None, /, *, axis: Any = -1, epsilon: 
     axis = tuple(axis) if hasattr(axis, "__iter__") else (axis,)
     wide = _wide(F, x)
     y = wide / F.sqrt(F.mean(wide * wide, axis=axis, keepdims=True) + epsilon)
-    return _scaled(F, F.cast(y, x.dtype) if _is_half(x) else y, weight, None)
+    return _scaled(F, F.cast(y, x.dtype) if is_half(x) else y, weight, None)
 
 
 def _normalized(draw: Any) -> Any:

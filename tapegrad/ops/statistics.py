@@ -335,7 +335,7 @@ def _sampled(draw: Any) -> Any:
 def trapezoid(F: Any, y: Any, x: Any = None, /, *, dx: float = 1.0, axis: int = -1) -> Any:
     """The integral of samples `y` along an axis, at the places `x` or `dx` apart, by the trapezoidal rule.
 
-    * `x`: along the axis, (n,), or in the shape of `y`.
+    * `x`: along the axis, (n,), or in a shape that broadcasts with that of `y`, with the same number of axes from that one on.
     """
     return F.sum(_areas(F, y, x, dx, axis), axis=-1)
 
@@ -348,7 +348,8 @@ def cumulative_trapezoid(F: Any, y: Any, x: Any = None, /, *, dx: float = 1.0, a
 
 def _areas(F: Any, y: Any, x: Any, dx: Any, axis: int) -> Any:
     """The areas between neighbours along an axis, which becomes the last."""
+    rank = len(y.shape)
     y = F.moveaxis(_floating(F, y), axis, -1)
     if x is not None:
-        dx = F.diff(x if len(x.shape) == 1 else F.moveaxis(x, axis, -1), axis=-1)
+        dx = F.diff(x if len(x.shape) == 1 else F.moveaxis(x, axis % rank - rank, -1), axis=-1)
     return (y[..., 1:] + y[..., :-1]) * dx * 0.5

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-import tapegrad.linalg  # noqa: F401  declares its ops
+import tapegrad.linalg
+import tapegrad.ops.statistics  # noqa: F401  they declare their ops
 from tapegrad.ops.einsum import einsum as _plain_einsum
 from tapegrad.torch import _named as named
 from tapegrad.torch import _sparse, linalg
@@ -182,21 +183,17 @@ def _triangular_solve(b: Any, a: Any, upper: bool, transpose: bool, unitriangula
 
 
 def _cov(x: Any, correction: int, fweights: Any, aweights: Any) -> Any:
-    if fweights is not None or aweights is not None:
-        raise NotImplementedError("cov(): weights are not there in tapegrad.torch")
-    rows = x.reshape(1, -1) if len(x.array.shape) < 2 else x
-    n = rows.array.shape[1]
-    d = S.subtract(rows, S.mean(rows, axis=1, keepdims=True))
-    y = S.divide(S.matmul(d, S.conj(d.mT) if x.is_complex() else d.mT), float(n - correction))
-    return y.reshape(()) if len(x.array.shape) < 2 else y
-
-
-def _corrcoef(x: Any) -> Any:
-    c = _cov(x, 1, None, None)
-    if not c.array.shape:
-        return S.divide(c, c)
-    s = S.sqrt(c.diagonal())
-    return S.clip(S.divide(S.divide(c, s.unsqueeze(-1)), s), -1.0, 1.0)
+    if len(x.array.shape) > 2:
+        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {len(x.array.shape)} dimensions")
+    for name, weights, kinds, what in (("fweights", fweights, "iu", "integral"), ("aweights", aweights, "fV", "floating point")):
+        if weights is not None:
+            if weights.array.dtype.kind not in kinds:
+                raise RuntimeError(f"cov(): expected {name} to have {what} dtype")
+            if len(weights.array.shape) > 1:
+                raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions")
+            if (np.asarray(weights.array) < 0).any():
+                raise RuntimeError(f"cov(): {name} cannot be negative")
+    return S.cov(x, correction=correction, fweights=fweights, aweights=aweights)
 
 
 def _renorm(x: Any, p: float, dim: int, maxnorm: float) -> Any:
@@ -236,7 +233,7 @@ define(
             "_triangular_solve(b, A, upper, transpose, unitriangular)",
         "dist(input, other, p=2)": "_dist(input, other, p)",
         "cov(input, *, correction=1, fweights=None, aweights=None)": "_cov(input, correction, fweights, aweights)",
-        "corrcoef(input)": "_corrcoef(input)",
+        "corrcoef(input)": "S.corrcoef(input)",
         "adjoint(input)": "input.mH",
         "lu(input, pivot=True, get_infos=False)": "linalg.lu_factor(input, pivot=pivot)",
     },

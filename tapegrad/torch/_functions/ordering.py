@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+import tapegrad.ops.statistics  # noqa: F401  declares its ops
 from tapegrad.kernels.batched import Batched
 from tapegrad.torch import _named as named
 from tapegrad.torch._functions._build import define
@@ -129,52 +130,17 @@ def _mode(x: Any, dim: int, keepdim: bool) -> Any:
     return _at(x, d, wrap(np.expand_dims(found, d)), keepdim, named.mode)
 
 
-def _quantile(x: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, skip: bool = False) -> Any:
-    raw = q.array if isinstance(q, Tensor) else np.asarray(q, x.array.dtype)
-    parts = np.atleast_1d(np.asarray(raw, np.float64))
-    if ((parts < 0) | (parts > 1)).any():
+def _quantile(op: Any, x: Any, q: Any, dim: Any, keepdim: bool, interpolation: str) -> Any:
+    parts = q if isinstance(q, Tensor) else np.asarray(q, x.array.dtype)
+    values = np.asarray(q.array if isinstance(q, Tensor) else parts)
+    if ((values < 0) | (values > 1)).any():
         raise RuntimeError("quantile() q must be in the range [0, 1]")
-    y = S.reshape(x, (-1,)) if dim is None else x
-    d = 0 if dim is None else dimension(dim, len(x.array.shape))
-    sorted_ = _sort(y, d, False, None).values
-    n = y.array.shape[d]
-    found = []
-    for p in parts:
-        at = p * (n - 1)
-        low, high = math.floor(at), math.ceil(at)
-        part = {"lower": 0.0, "higher": 1.0, "midpoint": 0.5, "nearest": float(round(at) == high)}.get(
-            interpolation, at - low
+    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        raise RuntimeError(
+            "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got " + str(interpolation)
         )
-        a, b = (S.getitem(sorted_, (*[slice(None)] * d, slice(i, i + 1))) for i in (low, high))
-        found.append(a if low == high else _between(a, b, part))
-    keep = [v if keepdim else S.squeeze(v, d) for v in found]
-    if keepdim and dim is None:
-        keep = [S.reshape(v, (1,) * len(x.array.shape)) for v in keep]
-    return keep[0] if np.ndim(raw) == 0 else S.stack(keep, axis=0)
-
-
-def _nanquantile(x: Any, q: Any, dim: Any, keepdim: bool, interpolation: str) -> Any:
-    """The quantile of those of each row that are not NaN."""
-    d = 0 if dim is None else dimension(dim, len(x.array.shape))
-    rows = S.reshape(x, (-1,)) if dim is None else S.moveaxis(x, d, -1)
-    flat = S.reshape(rows, (-1, rows.array.shape[-1]))
-    found = []
-    for i in range(flat.array.shape[0]):
-        row = S.getitem(flat, i)
-        kept = np.flatnonzero(~np.isnan(np.asarray(row.array)))
-        found.append(_quantile(S.take(row, kept, axis=0) if len(kept) else S.getitem(row, slice(0, 1)), q, None, False, interpolation))
-    many = len(found[0].array.shape)
-    y = S.stack(found, axis=-1)
-    shape = rows.array.shape[:-1]
-    y = S.reshape(y, (*y.array.shape[:many], *shape))
-    if keepdim:
-        at = [1] * len(x.array.shape) if dim is None else [*x.array.shape[:d], 1, *x.array.shape[d + 1 :]]
-        y = S.reshape(y, (*y.array.shape[:many], *at))
-    return y
-
-
-def _between(a: Any, b: Any, part: float) -> Any:
-    return S.add(a, S.multiply(S.subtract(b, a), part))
+    d = None if dim is None or not x.array.shape else dimension(dim, len(x.array.shape))
+    return op(x, parts, axis=d, keepdims=keepdim, method=interpolation)
 
 
 define(
@@ -188,9 +154,9 @@ define(
         "nanmedian(input, dim=None, keepdim=False)": "_median(input, dim, keepdim, True)",
         "mode(input, dim=-1, keepdim=False)": "_mode(input, dim, keepdim)",
         "quantile(input, q, dim=None, keepdim=False, *, interpolation='linear')":
-            "_quantile(input, q, dim, keepdim, interpolation)",
+            "_quantile(S.quantile, input, q, dim, keepdim, interpolation)",
         "nanquantile(input, q, dim=None, keepdim=False, *, interpolation='linear')":
-            "_nanquantile(input, q, dim, keepdim, interpolation)",
+            "_quantile(S.nanquantile, input, q, dim, keepdim, interpolation)",
     },
     {k: v for k, v in list(globals().items()) if callable(v)},
 )  # fmt: skip

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+import tapegrad.ops.statistics  # noqa: F401  declares its ops
+from tapegrad.torch._dtypes import DEFAULT
 from tapegrad.torch._functions._build import FUNCTIONS, define, function
 from tapegrad.torch._shapes import dimension
 from tapegrad.torch._tensor import STYLE as S
@@ -17,31 +19,23 @@ def _along(x: Any, d: int, start: int | None, stop: int | None) -> Any:
     return S.getitem(x, (*[slice(None)] * d, slice(start, stop)))
 
 
-def _areas(y: Any, x: Any, dx: Any, dim: int) -> Any:
-    """The areas of the trapezoids between neighbours along an axis, which becomes the last."""
+def _integral(op: Any, y: Any, x: Any, dx: Any, dim: int) -> Any:
     d = dimension(dim, len(y.array.shape))
-    sums = S.add(_along(y, d, 1, None), _along(y, d, None, -1))
-    if x is None:
-        return S.multiply(sums, dx / 2.0), d
-    where = dimension(dim, len(x.array.shape)) if len(x.array.shape) == len(y.array.shape) else 0
-    steps = S.subtract(_along(x, where, 1, None), _along(x, where, None, -1))
-    if len(x.array.shape) != len(y.array.shape):
-        steps = S.reshape(steps, (-1, *[1] * (len(y.array.shape) - d - 1)))
-    return S.divide(S.multiply(sums, steps), 2.0), d
+    if y.array.dtype.kind in "bui":
+        y = y.to(DEFAULT[0])
+    return op(y, axis=d, dx=dx) if x is None else op(y, x, axis=d)
 
 
 @function
 def trapezoid(y: Any, x: Any = None, *, dx: Any = 1.0, dim: int = -1) -> Any:
     """The integral along an axis by the trapezoidal rule, at the points `x` or with steps of `dx`."""
-    areas, d = _areas(y, x, dx, dim)
-    return S.sum(areas, axis=d)
+    return _integral(S.trapezoid, y, x, dx, dim)
 
 
 @function
 def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1.0, dim: int = -1) -> Any:
     """The integral up to each point but the first, along an axis."""
-    areas, d = _areas(y, x, dx, dim)
-    return S.cumulative_sum(areas, axis=d)
+    return _integral(S.cumulative_trapezoid, y, x, dx, dim)
 
 
 FUNCTIONS["trapz"] = trapezoid
