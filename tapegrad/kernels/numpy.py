@@ -89,6 +89,7 @@ from tapegrad.kernels.numpy_activation import (  # noqa: F401  kernels too
     relu_grad,
     sigmoid,
     sigmoid_grad,
+    square_grad,
     step,
     tanh_grad,
 )

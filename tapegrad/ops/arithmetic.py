@@ -140,6 +140,17 @@ def square(xp: Any, x: Any, /) -> Any:
 
 
 square.partials(x=lambda F, x: 2 * x)
+square.fused(x=lambda F, g, x: F.square_grad(g, x))
+
+
+@elementwise(public=False)
+def square_grad(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """2 x1 x2: the cotangent of the argument of `square`, from that of the value and the argument."""
+    return x1 * (2 * x2)
+
+
+square_grad.partials(x1=lambda F, x2: 2 * x2, x2=lambda F, x1: 2 * x1)
+square_grad.fused(x1=lambda F, g, x2: F.square_grad(g, x2), x2=lambda F, g, x1: F.square_grad(g, x1))
 
 
 @elementwise(singular=True, domain=(0.1, 9))

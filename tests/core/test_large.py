@@ -51,3 +51,14 @@ def test_any_partial_is_taken(partial):
     total = np.ones(7, "f4")
     add_product(total, np.full(7, 3, "f4"), partial)
     np.testing.assert_array_equal(total, 7)
+
+
+def test_the_cotangent_of_a_square_from_one_number_for_all_is_that_from_as_many() -> None:
+    x = tg.asarray(np.linspace(-3.25, 4.5, 20_000, dtype=np.float32).reshape(100, 200))
+    for scale in (0.75, np.inf, 0.0):
+        with tg.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            y = x * x
+            loss = tg.sum(y) * scale
+        many = tg.asarray(np.full(x.shape, scale, np.float32))
+        np.testing.assert_array_equal(tape.gradient(loss, x).numpy(), tape.gradient(y, x, output_gradients=many).numpy())
