@@ -12,7 +12,7 @@ from tapegrad.core.node import parents
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.core.tensor import linked
 from tapegrad.torch._node_names import HIDDEN, Shown, name_of, parsed, pattern_of, saved
-from tapegrad.torch._packing import Packed, saved_tensor
+from tapegrad.torch._packing import Packed, SavedTensor, saved_tensor
 from tapegrad.torch._recorder import IMPLICIT, is_leaf_node, own
 from tapegrad.torch._tensor import STYLE, auto_of, wrap
 from tapegrad.torch._watching import Handle
@@ -91,6 +91,8 @@ class Node:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_saved_"):
             return _saved_value(self._node, name.removeprefix("_saved_"))
+        if name.startswith("_raw_saved_"):
+            return _raw_saved(self._node, name.removeprefix("_raw_saved_"))
         raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
 
     def __eq__(self, other: object) -> bool:
@@ -103,17 +105,36 @@ class Node:
         return f"<{self.name().split('::')[-1]} object at {id(self._node):#x}>"
 
 
-def _saved_value(node: CoreNode, name: str) -> Any:
-    op: Any = node.op.op if type(node.op) is Hooked else node.op
+_KNOWN = {"self": 0, "other": 1, "mat1": 0, "mat2": 1, "input": 0, "weight": 1}
+
+
+def _key(op: Any, name: str) -> tuple[str, tuple[str, ...]]:
+    """What an op calls what PyTorch calls `name`, and the op's arrays."""
     if op.name == "square" and name == "other":
         name = "self"  # x * x
-    known = {"self": 0, "other": 1, "result": -1, "mat1": 0, "mat2": 1, "input": 0, "weight": 1}
     arrays = getattr(getattr(op.op if type(op) is Packed else op, "op", None), "arrays", ())
-    key = name
     if name == "result":
-        key = "y"
-    elif name in known and known[name] < len(arrays):
-        key = arrays[known[name]]
+        return "y", arrays
+    place = _KNOWN.get(name, len(arrays))
+    return (arrays[place] if place < len(arrays) else name), arrays
+
+
+def _raw_saved(node: CoreNode, name: str) -> SavedTensor:
+    op: Any = node.op
+    key, _ = _key(op, name)
+    names = getattr(op.op if type(op) is Packed else op, "saved", ())
+    if not names:
+        from tapegrad.torch._errors import SPENT
+
+        raise RuntimeError(SPENT)
+    if key not in names:
+        raise AttributeError(f"'{name_of(node)}' object has no attribute '_raw_saved_{name}'")
+    return SavedTensor._at(node, names.index(key))
+
+
+def _saved_value(node: CoreNode, name: str) -> Any:
+    op: Any = node.op.op if type(node.op) is Hooked else node.op
+    key, arrays = _key(op, name)
     if type(op) is Packed and key in op.op.saved:
         return op.unpacked(op.op.saved.index(key))
     found = saved(op, node, key)

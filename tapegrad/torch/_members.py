@@ -291,6 +291,8 @@ def install() -> None:
         "is_sparse": property(lambda self: False),
         "is_inference": lambda self: type(self).__name__ == "Inference",
         "resolve_conj": lambda self: self,
+        "is_conj": lambda self: False,  # what is conjugated, or negated, has its own values here
+        "is_neg": lambda self: False,
         "resolve_neg": lambda self: self,
         "backward": _of_tensor,
         "grad_fn": property(_graph.grad_fn),

@@ -164,3 +164,33 @@ class inference_mode(_Mode):
 def is_inference_mode_enabled() -> bool:
     """Whether an `inference_mode` is in force on this thread."""
     return INFERENCE.on
+
+
+class _Multithreading(threading.local):
+    on = True
+
+
+_MULTITHREADING = _Multithreading()
+
+
+class set_multithreading_enabled(_Mode):
+    """Say whether a sweep may use several threads, at once and until a context made of this call is left; here it uses one."""
+
+    def __init__(self, mode: bool) -> None:
+        self._mode = bool(mode)
+        self._was = _MULTITHREADING.on
+        _MULTITHREADING.on = self._mode
+
+    def again(self) -> Any:
+        return set_multithreading_enabled(self._mode)
+
+    def __enter__(self) -> None:
+        _MULTITHREADING.on = self._mode
+
+    def __exit__(self, *_: object) -> None:
+        _MULTITHREADING.on = self._was
+
+
+def is_multithreading_enabled() -> bool:
+    """What was said of threads."""
+    return _MULTITHREADING.on

@@ -53,6 +53,59 @@ def pack(hook: Any, t: Any) -> Any:
         LOCAL.stack = held
 
 
+class _ByPlace:
+    """Unpacks what may have been packed by several hooks."""
+
+    def __init__(self, usual: Any) -> None:
+        self.usual = usual
+
+    def __call__(self, held: tuple[Any, Any]) -> Any:
+        unpack, packed = held
+        return (self.usual if unpack is None else unpack)(packed)
+
+
+class SavedTensor:
+    """What a node has saved, before it is unpacked: hooks can be put on it."""
+
+    _node: Any
+    _place: int | None
+
+    def __init__(self, *_: Any) -> None:
+        raise TypeError("torch._C._autograd.SavedTensor: no constructor is defined: nodes have them, as `y.grad_fn._raw_saved_self`")
+
+    @classmethod
+    def _at(cls, node: Node, place: int | None) -> SavedTensor:
+        made = object.__new__(cls)
+        made._node, made._place = node, place
+        return made
+
+    def register_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
+        """Let `pack_hook` take the tensor at once, and `unpack_hook` give it when it is needed."""
+        if not callable(pack_hook) or not callable(unpack_hook):
+            raise TypeError("register_hooks(): incompatible function arguments: expected two functions, pack_hook and unpack_hook")
+        node, place = self._node, self._place
+        if place is None:
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+        op: Any = node.op
+        packed = op if type(op) is Packed else None
+        form = op if packed is None else packed.op
+        if packed is not None and packed.has(place):
+            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks "
+                               "is allowed at a time.")  # fmt: skip
+        if type(form) is not Variant or node.s is None:
+            from tapegrad.torch._errors import SPENT
+
+            raise RuntimeError(SPENT)
+        t = saved_tensor(node, node.s[place] if _in_tuple(form) else (node.s, node.t)[place])
+        held = pack(pack_hook, t)
+        _store(node, form, place, None)
+        node.held = None
+        if packed is None:
+            node.op = Packed(form, unpack_hook, [(place, held)])
+        else:
+            packed.also(place, (pack_hook, unpack_hook), held)
+
+
 class Packed(Recorded):
     """An op of a node whose saved tensors are packed."""
 
@@ -75,10 +128,18 @@ class Packed(Recorded):
 
     def unpacked(self, place: int) -> Any:
         """The tensor that was saved at a place, as the hook gives it back."""
-        for at, held in self.held:
-            if at == place:
-                return self.unpack(held)
-        return None
+        return next((self.unpack(held) for at, held in self.held if at == place), None)
+
+    def has(self, place: int) -> bool:
+        """Whether what was saved at a place is packed."""
+        return any(at == place for at, _ in self.held)
+
+    def also(self, place: int, hooks: tuple[Any, Any], held: Any) -> None:
+        """Pack what was saved at another place too, by hooks of its own."""
+        if type(self.unpack) is not _ByPlace:
+            self.unpack = _ByPlace(self.unpack)
+            self.held = [(at, (None, h)) for at, h in self.held]
+        self.held.append((place, (hooks[1], held)))
 
     def _open(self, node: Node, other: Any) -> tuple[Any, Any]:
         before = node.s, node.t

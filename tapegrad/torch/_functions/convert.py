@@ -247,6 +247,8 @@ define(
         "clone(input, *, memory_format=None)": "input.clone()",
         "detach(input)": "input.detach()",
         "is_floating_point(input)": "input.is_floating_point()",
+        "is_conj(input)": "input.is_conj()",
+        "is_neg(input)": "input.is_neg()",
         "is_complex(input)": "input.is_complex()",
         "view_as_real(input)": "_view_as_real(input)",
         "view_as_complex(input)": "_view_as_complex(input)",

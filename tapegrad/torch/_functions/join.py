@@ -347,9 +347,44 @@ for _name, _parameters in _VIEW_FUNCTIONS.items():
 for _name, _other in _OTHER_NAMES.items():
     FUNCTIONS[_name] = FUNCTIONS[_other]
     METHODS[_name] = VIEWS[_other]
-for _name in ("unsqueeze", "squeeze", "transpose", "t"):
+for _name in ("unsqueeze", "squeeze", "transpose", "t", "as_strided"):
     METHODS[f"{_name}_"] = _reshaping(VIEWS[_name])
 METHODS["swapaxes_"] = METHODS["swapdims_"] = METHODS["transpose_"]
 METHODS["broadcast_to"] = lambda self, *size: VIEWS["expand"](self, *lengths(size))
 METHODS["split_with_sizes"] = lambda self, split_sizes, dim=0: VIEWS["split"](self, split_sizes, dim)
-METHODS["unsafe_chunk"] = METHODS["unsafe_split"] = VIEWS["chunk"]
+
+
+# -- copies in the place of views --------------------------------------------------------------------------------
+def _apart(view: Any) -> Any:
+    """What a view shows, as tensors of their own."""
+
+    def copied(*args: Any, **words: Any) -> Any:
+        found = view(*args, **words)
+        return tuple(y.clone() for y in found) if isinstance(found, tuple) else found.clone()
+
+    return copied
+
+
+_COPIES = {
+    **{name: name for name in ("diagonal", "permute", "transpose", "t", "squeeze", "unsqueeze", "select", "as_strided", "unbind", "split")},
+    "view": "view", "expand": "expand", "unfold": "unfold", "split_with_sizes": "split_with_sizes",
+}  # fmt: skip
+_COPY_PARAMETERS = {
+    **_VIEW_FUNCTIONS, "view": "input, size", "expand": "input, size", "unfold": "input, dimension, size, step",
+    "split_with_sizes": "input, split_sizes, dim=0", "split": "input, split_size, dim=0",
+}  # fmt: skip
+for _name, _view in _COPIES.items():
+    _parameters = _COPY_PARAMETERS[_name]
+    _args = ", ".join(p.strip().partition("=")[0] for p in _parameters.split(","))
+    _copied = {"copied": _apart(VIEWS[_view] if _view in VIEWS else METHODS[_view])}
+    define({f"{_name}_copy({_parameters})": f"copied({_args})"}, _copied, methods=False)
+for _name in ("split", "split_with_sizes", "chunk"):  # pieces that may be written to, each without the others
+    _view = VIEWS["split" if _name == "split_with_sizes" else _name]
+
+    def _pieces_apart(self: Any, size: Any, dim: int = 0, view: Any = _view) -> Any:
+        return tuple(y.clone() for y in view(self, size, dim))
+
+    METHODS[f"unsafe_{_name}"] = FUNCTIONS[f"unsafe_{_name}"] = _pieces_apart
+METHODS["narrow_copy"] = FUNCTIONS["narrow_copy"] = _apart(VIEWS["narrow"])
+FUNCTIONS["detach_copy"] = lambda input: input.detach().clone()
+FUNCTIONS["alias_copy"] = lambda input: input.clone()

@@ -6,7 +6,15 @@ import warnings
 from typing import Any
 
 from tapegrad.torch._backward import grad, run_backward
-from tapegrad.torch._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from tapegrad.torch._modes import (
+    enable_grad,
+    inference_mode,
+    is_multithreading_enabled,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
+from tapegrad.torch._packing import SavedTensor
 from tapegrad.torch._parameters import Variable
 
 
@@ -47,7 +55,15 @@ def _of_tensor(
     run_backward(self, gradient, retain_graph, create_graph, inputs)
 
 
-__all__ = ["Variable", "backward", "enable_grad", "grad", "gradcheck", "gradgradcheck", "inference_mode", "no_grad", "set_grad_enabled"]
+def kineto_available() -> bool:
+    """Whether PyTorch's own profiler of devices is there."""
+    return False
+
+
+__all__ = [
+    "SavedTensor", "Variable", "backward", "enable_grad", "grad", "gradcheck", "gradgradcheck", "inference_mode",
+    "is_multithreading_enabled", "kineto_available", "no_grad", "set_grad_enabled", "set_multithreading_enabled",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -1,5 +1,5 @@
 """`torch.autograd.grad_mode`: switching recording off and on."""
 
-from tapegrad.torch._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from tapegrad.torch._modes import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
 
-__all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled"]
+__all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]
