@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import struct
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Self
 
 import numpy as np
 
 from tapegrad.events.wire import field, fields, varint, varints
 
 
-class _List:
-    """A list of values of one kind."""
-
-    number = 0
-
-    def __init__(self, value: Any = ()) -> None:
-        self.value = list(value)
+class Message:
+    """What is written as bytes, read from them, and shown as text."""
 
     def _data(self) -> bytes:
         raise NotImplementedError
@@ -24,19 +20,70 @@ class _List:
     def _read(self, data: bytes) -> None:
         raise NotImplementedError
 
+    def _lines(self) -> Iterator[str]:
+        raise NotImplementedError
+
+    def SerializeToString(self) -> bytes:
+        """The message as bytes."""
+        return self._data()
+
+    def ParseFromString(self, data: bytes) -> int:
+        """Read the message from bytes; gives their number."""
+        self._read(data)
+        return len(data)
+
+    @classmethod
+    def FromString(cls, data: bytes) -> Self:
+        """The message that bytes hold."""
+        made = cls()
+        made._read(data)
+        return made
+
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other.value == self.value
+        return type(other) is type(self) and other._data() == self._data()
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(value={self.value!r})"
+        return "".join(f"{line}\n" for line in self._lines())
+
+
+def _block(name: str, inner: Message) -> Iterator[str]:
+    yield f"{name} {{"
+    for line in inner._lines():
+        yield f"  {line}"
+    yield "}"
+
+
+def _quoted(text: bytes) -> str:
+    """Bytes in quotes, with escapes for what is not plain ASCII."""
+    plain = {10: r"\n", 13: r"\r", 9: r"\t", 34: r"\"", 39: r"\'", 92: r"\\"}
+    return '"' + "".join(plain.get(b) or (chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in text) + '"'
+
+
+class _List(Message):
+    """A list of values of one kind."""
+
+    number = 0
+
+    def __init__(self, value: Any = ()) -> None:
+        self.value = list(value)
+
+    def _shown(self, x: Any) -> str:
+        return str(int(x))
+
+    def _lines(self) -> Iterator[str]:
+        for x in self.value:
+            yield f"value: {self._shown(x)}"
 
 
 class BytesList(_List):
     """A list of bytes."""
 
     number = 1
+
+    def _shown(self, x: Any) -> str:
+        return _quoted(x)
 
     def _data(self) -> bytes:
         return b"".join(field(1, v) for v in self.value)
@@ -49,6 +96,10 @@ class FloatList(_List):
     """A list of floats."""
 
     number = 2
+
+    def _shown(self, x: Any) -> str:
+        text = f"{np.float32(x):.6g}"  # six digits if they tell it from its neighbours, else the nine that always do
+        return text if np.float32(text) == np.float32(x) or x != x else f"{np.float32(x):.9g}"
 
     def _data(self) -> bytes:
         values = [float(v) for v in np.ravel(self.value)]
@@ -74,7 +125,7 @@ class Int64List(_List):
 _KINDS = {"bytes_list": BytesList, "float_list": FloatList, "int64_list": Int64List}
 
 
-class Feature:
+class Feature(Message):
     """One of three lists."""
 
     def __init__(self, bytes_list: Any = None, float_list: Any = None, int64_list: Any = None) -> None:
@@ -94,23 +145,22 @@ class Feature:
         chosen = getattr(self, self._kind)
         return field(chosen.number, chosen._data())
 
-    @classmethod
-    def _of(cls, data: bytes) -> Feature:
-        made = cls()
+    def _read(self, data: bytes) -> None:
+        self.__init__()  # type: ignore[misc]  # as a new one
         for number, value in fields(data):
             for name, kind in _KINDS.items():
                 if kind.number == number:
                     found = kind()
                     found._read(value)
-                    setattr(made, name, found)
-                    made._kind = name
-        return made
+                    setattr(self, name, found)
+                    self._kind = name
 
-    def __repr__(self) -> str:
-        return f"Feature({self._kind}={getattr(self, self._kind) if self._kind else None})"
+    def _lines(self) -> Iterator[str]:
+        if self._kind is not None:
+            yield from _block(self._kind, getattr(self, self._kind))
 
 
-class Features:
+class Features(Message):
     """Features by their names."""
 
     def __init__(self, feature: Any = None) -> None:
@@ -119,43 +169,36 @@ class Features:
     def _data(self) -> bytes:
         return b"".join(field(1, field(1, k) + field(2, v._data())) for k, v in sorted(self.feature.items()))
 
-    @classmethod
-    def _of(cls, data: bytes) -> Features:
-        made = cls()
+    def _read(self, data: bytes) -> None:
+        self.feature = {}
         for number, entry in fields(data):
             if number == 1:
                 parts = dict(fields(entry))
-                made.feature[parts.get(1, b"").decode()] = Feature._of(parts.get(2, b""))
-        return made
+                self.feature[parts.get(1, b"").decode()] = Feature.FromString(parts.get(2, b""))
 
-    def __repr__(self) -> str:
-        return f"Features({self.feature!r})"
+    def _lines(self) -> Iterator[str]:
+        for name, feature in sorted(self.feature.items()):
+            yield "feature {"
+            yield f"  key: {_quoted(name.encode())}"
+            for line in _block("value", feature):
+                yield f"  {line}"
+            yield "}"
 
 
-class Example:
+class Example(Message):
     """One example of a data set."""
 
     def __init__(self, features: Any = None) -> None:
         self.features = features or Features()
 
-    def SerializeToString(self) -> bytes:
-        """The example as bytes."""
+    def _data(self) -> bytes:
         return field(1, self.features._data())
 
-    def ParseFromString(self, data: bytes) -> int:
-        """Read the example from bytes; gives their number."""
+    def _read(self, data: bytes) -> None:
         self.features = Features()
         for number, value in fields(data):
             if number == 1:
-                self.features = Features._of(value)
-        return len(data)
+                self.features = Features.FromString(value)
 
-    @classmethod
-    def FromString(cls, data: bytes) -> Example:
-        """The example that bytes hold."""
-        made = cls()
-        made.ParseFromString(data)
-        return made
-
-    def __repr__(self) -> str:
-        return f"Example({self.features!r})"
+    def _lines(self) -> Iterator[str]:
+        return _block("features", self.features)

@@ -76,6 +76,7 @@ def missing(where: str, name: str, there: Iterable[str]) -> str:
 
 def place(top: dict[str, Any], root: str) -> None:
     """Put all that was exported where it belongs: into a module's names, and into namespaces below it."""
+    spaces: dict[str, ModuleType] = {}
     for dotted, x in EXPORTS.items():
         *path, name = dotted.split(".")
         names, full = top, root
@@ -85,4 +86,18 @@ def place(top: dict[str, Any], root: str) -> None:
             if space is None:
                 space = names[part] = sys.modules.setdefault(full, Namespace(full, f"`tf.{full.removeprefix(root + '.')}`."))
             names = vars(space)
+            spaces[full] = space
         names[name] = x
+    for space in spaces.values():
+        speak(space)
+
+
+def speak(module: ModuleType) -> None:
+    """Let a module that is a part of the facade say what a namespace says of a name that it lacks."""
+    if isinstance(module, Namespace) or "__getattr__" in vars(module):
+        return
+
+    def refuse(name: str) -> Any:
+        raise AttributeError(missing(module.__name__, name, vars(module)), name=name, obj=module)
+
+    vars(module)["__getattr__"] = refuse

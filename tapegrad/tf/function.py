@@ -194,6 +194,13 @@ def to_code(entity: Any, recursive: bool = True, experimental_optional_features:
     return inspect.getsource(getattr(entity, "python_function", entity))
 
 
+@export("autograph.experimental.set_loop_options")
+def set_loop_options(
+    parallel_iterations: Any = None, swap_memory: Any = None, maximum_iterations: Any = None, shape_invariants: Any = None
+) -> None:
+    """Accepted: a loop of Python runs as it stands."""
+
+
 @export("autograph.set_verbosity")
 def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
     """Accepted: there is nothing to report."""

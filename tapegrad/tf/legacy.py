@@ -8,6 +8,7 @@ import numpy as np
 
 from tapegrad.tf.convert import cast, convert
 from tapegrad.tf.export import EXPORTS, export
+from tapegrad.tf.gathering import where
 from tapegrad.tf.nn_functions import sigmoid_cross_entropy_with_logits, softmax_cross_entropy_with_logits
 from tapegrad.tf.nn_functions import sparse_softmax_cross_entropy_with_logits as sparse_cross_entropy
 from tapegrad.tf.style import S
@@ -59,7 +60,49 @@ def _without(name: str, why: str) -> None:
     export(name)(type(name.rpartition(".")[2], (), names))
 
 
-for _name in ("compat.v1.Session", "compat.v1.InteractiveSession", "Graph", "compat.v1.Graph"):
+@export("compat.v1.ConfigProto", "compat.v1.GPUOptions")
+class Settings:
+    """Settings of a process, as scripts of TensorFlow 2 make them for its GPUs: any can be set, none has an effect."""
+
+    def __init__(self, **words: Any) -> None:
+        self.__dict__.update(words)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.__dict__.setdefault(name, Settings())
+
+
+@export("compat.v1.Session", "compat.v1.InteractiveSession")
+class Session:
+    """A session that is made for its settings alone; raises NotImplementedError without them, and where it is to run a graph."""
+
+    def __init__(self, target: str = "", graph: Any = None, config: Any = None) -> None:
+        if config is None or graph is not None:
+            self.run()
+
+    def run(self, *args: Any, **words: Any) -> NoReturn:
+        """Raises NotImplementedError."""
+        raise NotImplementedError(
+            f"tf.compat.v1.{type(self).__name__}: there are no graphs and sessions here; run the ops as they stand"
+        )
+
+    def close(self) -> None:
+        """Nothing was opened."""
+
+
+@export("compat.v1.where")
+def where_by_rows(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+    """`tf.where`; a condition that is a vector takes whole rows."""
+    c = convert(condition)
+    rank = 0 if x is None else convert(x).array.ndim
+    if c.array.ndim == 1 < rank:
+        c = S.reshape(c, (-1,) + (1,) * (rank - 1))
+    found: Tensor = where(c) if x is None and y is None else where(c, x, y)
+    return found
+
+
+for _name in ("Graph", "compat.v1.Graph"):
     _without(_name, "there are no graphs and sessions here; run the ops as they stand")
 for _name in ("RaggedTensor", "RaggedTensorSpec"):
     _without(_name, "there are no ragged tensors here; pad to one length, or keep a list")

@@ -21,6 +21,40 @@ def save(obj: Any, export_dir: Any, signatures: Any = None, options: Any = None)
     _write(os.path.join(os.fspath(export_dir), "variables", "variables"), values)
 
 
+class SaveOptions:
+    """Options of `save`, by TensorFlow's words; none has an effect on values."""
+
+    def __init__(
+        self,
+        namespace_whitelist: Any = None,
+        save_debug_info: bool = False,
+        function_aliases: Any = None,
+        experimental_debug_stripper: bool = False,
+        experimental_io_device: Any = None,
+        experimental_variable_policy: Any = None,
+        experimental_custom_gradients: bool = True,
+        experimental_image_format: bool = False,
+        experimental_skip_saver: bool = False,
+        experimental_sharding_callback: Any = None,
+        extra_tags: Any = None,
+    ) -> None:
+        self.__dict__.update((k, v) for k, v in locals().items() if k != "self")
+
+
+class LoadOptions:
+    """Options of `load`, by TensorFlow's words; none has an effect on values."""
+
+    def __init__(
+        self,
+        allow_partial_checkpoint: bool = False,
+        experimental_io_device: Any = None,
+        experimental_skip_checkpoint: bool = False,
+        experimental_variable_policy: Any = None,
+        experimental_load_function_aliases: bool = False,
+    ) -> None:
+        self.__dict__.update((k, v) for k, v in locals().items() if k != "self")
+
+
 class Loaded:
     """The values of a saved object."""
 
@@ -31,6 +65,14 @@ class Loaded:
         self.variables = list(self._named.values())
         self.trainable_variables = self.variables
         self.signatures: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"what tapegrad saved holds values and no functions, so there is no {name!r}; build the object again and call "
+            "loaded.restore_into(object)",
+            name=name,
+            obj=self,
+        )
 
     def restore_into(self, obj: Any) -> None:
         """Give the variables of an object of the same kind their values."""

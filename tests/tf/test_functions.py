@@ -192,3 +192,37 @@ def test_inside_is_known_inside():
     f(tf.constant(1.0))
     assert seen == [(False, True), True]
     assert tf.executing_eagerly()
+
+
+@pytest.mark.parametrize("place", ["", "nest", "dtypes", "errors", "lookup", "data.experimental", "compat", "compat.v1", "io"])
+def test_a_name_that_is_not_here_says_whose_name_it_is(place):
+    space = tf
+    for part in place.split(".") if place else ():
+        space = getattr(space, part)
+    with pytest.raises(AttributeError, match=rf"TensorFlow-style facade has no tf\.{place + '.' if place else ''}quite_unknown"):
+        space.quite_unknown
+
+
+def test_a_session_is_made_for_its_settings_alone():
+    session = tf.compat.v1.InteractiveSession(config=tf.compat.v1.ConfigProto())
+    with pytest.raises(NotImplementedError, match="run the ops as they stand"):
+        session.run(tf.ones(2))
+    with pytest.raises(NotImplementedError, match="run the ops as they stand"):
+        tf.compat.v1.Session()
+
+
+def test_a_function_of_what_was_saved_says_how_it_is_had(tmp_path):
+    class Scale(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.by = tf.Variable(2.5)
+
+        @tf.function
+        def scaled(self, x):
+            return x * self.by
+
+    tf.saved_model.save(Scale(), str(tmp_path), options=tf.saved_model.SaveOptions())
+    loaded = tf.saved_model.load(str(tmp_path))
+    assert float(loaded.variables[0]) == 2.5
+    with pytest.raises(AttributeError, match=r"no 'scaled'; build the object again and call loaded\.restore_into"):
+        loaded.scaled(tf.constant(1.0))

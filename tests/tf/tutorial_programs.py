@@ -156,3 +156,54 @@ def text_that_a_function_gives(tf: Any) -> Iterator[Any]:
     yield tf.function(lambda: "morning")()
     yield tf.function(lambda x: (x, b"evening", None))(tf.constant(1.5))
     yield tf.function(lambda: np.array([1.5, 2.5]))()
+
+
+@program
+def messages_as_text_and_bytes(tf: Any) -> Iterator[Any]:
+    t = tf.train
+    texts = t.Feature(bytes_list=t.BytesList(value=[b'a"\n\x00\xffz\\\'', "\u00e9".encode()]))
+    floats = t.Feature(float_list=t.FloatList(value=[2.718281828, 1.5, 0.1, 1e30, -0.0, 1 / 3, 123456789.0, np.nan, np.inf]))
+    whole = t.Feature(int64_list=t.Int64List(value=[7, -4]))
+    for feature in (texts, floats, whole, t.Feature()):
+        yield str(feature)
+        yield feature.SerializeToString()
+        yield str(t.Feature.FromString(feature.SerializeToString())) == str(feature)
+    example = t.Example(features=t.Features(feature={"n": whole}))
+    yield str(example)
+    yield t.Example.FromString(example.SerializeToString()) == example
+    yield example == t.Example()
+    read = t.Example()
+    yield read.ParseFromString(example.SerializeToString())
+    yield list(read.features.feature["n"].int64_list.value)
+
+
+@program
+def names_of_older_scripts(tf: Any) -> Iterator[Any]:
+    v1 = tf.compat.v1
+    x, y = tf.constant([[1.0, 2.0], [3.0, 4.0]]), tf.zeros((2, 2))
+    yield v1.where(tf.constant([True, False]), x, y)  # whole rows
+    yield v1.where(x > 1.5, x, y)
+    yield v1.where(tf.constant([True, False, True]))
+    yield tf.compat.v2.constant(1.5)
+    settings = v1.ConfigProto(allow_soft_placement=True)
+    settings.gpu_options.allow_growth = True
+    session = v1.Session(config=settings)
+    session.close()
+    tf.autograph.experimental.set_loop_options(maximum_iterations=3)
+    yield [int(i) for i in tf.data.experimental.Counter(3, 2).take(3)]
+    options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
+    yield options.experimental_custom_gradients
+    yield tf.saved_model.LoadOptions().allow_partial_checkpoint
+
+
+@program
+def transposes_of_convolutions_by_rank(tf: Any) -> Iterator[Any]:
+    for axes in (1, 2, 3):
+        x = tf.reshape(tf.range(1.0, 1.0 + 3**axes * 2), (1, *[3] * axes, 2))
+        w = tf.reshape(tf.range(2.0**axes * 6) / 10.0, (*[2] * axes, 3, 2))
+        with tf.GradientTape() as t:
+            t.watch([x, w])
+            y = tf.nn.conv_transpose(x, w, (1, *[6] * axes, 3), strides=2)
+        yield y
+        yield t.gradient(y, [x, w])
+    yield lambda: tf.nn.conv_transpose(x, w, (1, 6), 2)

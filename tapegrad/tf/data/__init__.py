@@ -7,6 +7,7 @@ from typing import Any
 from tapegrad.tf.data import sources, stages, tables
 from tapegrad.tf.data.dataset import AUTOTUNE, Dataset, OwnedIterator
 from tapegrad.tf.data.elements import DatasetSpec
+from tapegrad.tf.dtypes import int64
 from tapegrad.tf.export import Namespace, missing
 
 INFINITE_CARDINALITY = -1
@@ -92,6 +93,7 @@ vars(experimental).update(
     ignore_errors=lambda log_warning=False: lambda dataset: dataset.ignore_errors(log_warning),
     assert_cardinality=_same,
     at=stages.at,
+    Counter=lambda start=0, step=1, dtype=int64: Dataset.counter(start, step, dtype),
     CsvDataset=tables.CsvDataset,
     CsvDatasetV2=tables.CsvDataset,
     make_csv_dataset=tables.make_csv_dataset,
