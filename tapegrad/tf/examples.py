@@ -99,7 +99,7 @@ class FloatList(_List):
 
     def _shown(self, x: Any) -> str:
         text = f"{np.float32(x):.6g}"  # six digits if they tell it from its neighbours, else the nine that always do
-        return text if np.float32(text) == np.float32(x) or x != x else f"{np.float32(x):.9g}"
+        return text if np.isnan(x) or np.float32(text) == np.float32(x) else f"{np.float32(x):.9g}"
 
     def _data(self) -> bytes:
         values = [float(v) for v in np.ravel(self.value)]
