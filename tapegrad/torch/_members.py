@@ -137,6 +137,8 @@ def _get_data(self: Any) -> Any:
 def _set_data(self: Any, value: Any) -> None:
     if not isinstance(value, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+    if value.array.dtype.kind not in "fcV" and _requires_grad(self):
+        raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
     give_memory(value)
     self.array = value.array
     self.like = None

@@ -69,8 +69,23 @@ class _AnyTensor(type):
         return isinstance(x, Tensor)
 
 
+class _Engine:
+    """What runs sweeps, as far as scripts ask it for anything."""
+
+    @staticmethod
+    def queue_callback(callback: Any) -> None:
+        """Call this when the sweep that is under way on this thread is over."""
+        from tapegrad.torch import _watching
+
+        if _watching.sweep_number() < 0:
+            raise RuntimeError("Final callbacks can only be installed during backward pass.")
+        _watching.at_end(callback)
+
+
 class Variable(metaclass=_AnyTensor):
     """What tensors that require gradients were once called: gives the tensor itself, or one that shares its memory."""
+
+    _execution_engine = _Engine()
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
         if data is None:

@@ -14,7 +14,7 @@ from tapegrad.torch import _pieces
 from tapegrad.torch._arrays import is_parameter
 from tapegrad.torch._devices import device_of, moved
 from tapegrad.torch._exposed import handed_out
-from tapegrad.torch._recorder import own
+from tapegrad.torch._recorder import is_enabled, own
 from tapegrad.torch._tensor import Tensor, adopt
 from tapegrad.torch._text import text
 from tapegrad.tree import flatten
@@ -64,8 +64,8 @@ def truth(self: Any) -> bool:
 
 
 def numpy(self: Any, *, force: bool = False) -> Any:
-    """An array on the memory of the tensor, which must not require a gradient unless `force`."""
-    if own(self.node) is not None and not force:
+    """An array on the memory of the tensor, which must not require a gradient unless `force` or inside `no_grad`."""
+    if own(self.node) is not None and not force and is_enabled():
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     where = device_of(self.array)
     if where.type == "cpu":

@@ -12,6 +12,7 @@ from tapegrad.torch._functions.convert import dim, numel
 from tapegrad.torch._inplace import in_place
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor, wrap
+from tapegrad.torch._views import store_of
 
 
 def _copied(self: Any, src: Any) -> Any:
@@ -66,6 +67,7 @@ def resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
             made[: raw.size] = raw.reshape(-1)[:n]
             made = made.reshape(shape)
         self.data = wrap(made)
+        store_of(self).version += 1
     return self
 
 

@@ -26,6 +26,8 @@ def _gather(x: Any, dim: int, index: Any) -> Any:
     d = dimension(dim, n)
     if len(index.array.shape) != n and n and index.array.shape:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    if n == 1 and not index.array.shape:  # one place of an only axis
+        return S.reshape(_gather(x, d, S.reshape(index, (1,))), ())
     i = raw_of(index)
     check_bounds("gather", i, x, d)
     if not n:

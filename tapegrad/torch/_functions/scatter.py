@@ -71,6 +71,8 @@ def _scatter(x: Any, dim: int, index: Any, src: Any, value: Any = None, reduce: 
     d, i = dimension(dim, len(x.array.shape)), raw_of(index)
     if not x.array.shape:
         return S.reshape(_scatter(S.reshape(x, (1,)), 0, index.reshape(-1), flat(src), None, reduce), ())
+    if len(x.array.shape) == 1 and not i.ndim:  # one place of an only axis
+        i, src = i.reshape(1), flat(src)
     check_bounds("scatter", i, x, d)
     v = _values(x, src, i.shape)
     where = places(i, d)

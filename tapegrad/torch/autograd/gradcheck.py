@@ -255,7 +255,7 @@ def gradcheck(
     }
     try:
         _check(func, _listed(inputs), eps, atol, rtol, nondet_tol, wanted)
-    except (RuntimeError, ValueError, TypeError):
+    except GradcheckError:
         if raise_exception:
             raise
         return False

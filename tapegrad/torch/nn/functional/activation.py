@@ -23,15 +23,15 @@ def _rows(table: dict[str, str], names: dict[str, Any]) -> None:
         rest = given.partition(",")[2]
         globals()[name] = compiled(
             row,
-            f"{body} if not inplace else update(input, value,{rest})",
-            {**names, "update": update, "value": value},
+            f"{body} if not inplace else update(input, computed,{rest})",
+            {**names, "update": update, "computed": value},
             out=False,
             where="torch.nn.functional",
         )
         globals()[f"{name}_"] = compiled(
             signature.replace("(", "_(", 1),
-            f"update(input, value,{rest})",
-            {"update": update, "value": value},
+            f"update(input, computed,{rest})",
+            {"update": update, "computed": value},
             out=False,
             where="torch.nn.functional",
         )

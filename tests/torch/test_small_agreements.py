@@ -1,0 +1,71 @@
+"""Small things that scripts meet, as PyTorch 2.13 has them."""
+
+import pytest
+
+from tapegrad import torch
+from tapegrad.torch.autograd import Variable, gradcheck
+from tapegrad.torch.nn import functional as F
+
+
+def test_threshold_is_written_in_place():
+    x = torch.tensor([-1.0, 2.0])
+    assert F.threshold(x, 0.0, 9.0, True) is x
+    assert x.tolist() == [9.0, 2.0]
+    assert F.threshold_(x, 5.0, -1.0).tolist() == [9.0, -1.0]
+
+
+def test_numpy_is_given_the_memory_of_a_parameter_inside_no_grad():
+    x = torch.ones(2, requires_grad=True)
+    with torch.no_grad():
+        assert x.numpy().tolist() == [1.0, 1.0]
+    with pytest.raises(RuntimeError, match="Can't call numpy"):
+        x.numpy()
+
+
+def test_one_place_of_a_vector_is_picked_and_written_by_a_number():
+    x = torch.tensor([-1.0, 2.0], requires_grad=True)
+    y = x.gather(0, torch.tensor(1))
+    assert y.shape == ()
+    y.backward()
+    assert x.grad.tolist() == [0.0, 1.0]
+    assert x.scatter(0, torch.tensor(1), torch.tensor(5.0)).tolist() == [-1.0, 5.0]
+
+
+def test_another_shape_is_another_version():
+    x = torch.rand(2)
+    x.resize_(1, 2)
+    assert x._version == 1
+    x.resize_(1, 2)
+    assert x._version == 1
+
+
+def test_integers_are_no_data_of_what_requires_a_gradient():
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="must be floating point or complex"):
+        x.data = torch.ones(2, dtype=torch.long)
+
+
+def test_a_check_that_does_not_raise_raises_what_the_function_raises():
+    def wrong(x):
+        y = x.clone()
+        y.register_hook(lambda g: 2 * g)
+        return y
+
+    def failing(x):
+        raise RuntimeError("not a matter of gradients")
+
+    x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    assert not gradcheck(wrong, (x,), raise_exception=False)
+    with pytest.raises(RuntimeError, match="not a matter of gradients"):
+        gradcheck(failing, (x,), raise_exception=False)
+
+
+def test_a_callback_is_called_when_the_sweep_is_over():
+    x = torch.ones(2, requires_grad=True)
+    seen = []
+    y = x * 2
+    y.register_hook(lambda g: Variable._execution_engine.queue_callback(lambda: seen.append(x.grad.tolist())))
+    y.sum().backward()
+    assert seen == [[2.0, 2.0]]
+    with pytest.raises(RuntimeError, match="during backward pass"):
+        Variable._execution_engine.queue_callback(print)
