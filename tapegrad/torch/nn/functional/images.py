@@ -260,11 +260,21 @@ def _fold(x: Any, size: Any, window: Any, dilation: Any, padding: Any, stride: A
     batched = len(x.array.shape) == 3
     x = x if batched else S.expand_dims(x, axis=0)
     size, window = _tuple(size, 2), _tuple(window, 2)
+    if x.array.shape[1] % math.prod(window):
+        raise RuntimeError(
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+            f"input.size(1)={x.array.shape[1]} and kernel_size={window}."
+        )
     stride, padding, dilation = _tuple(stride, 2), _tuple(padding, 2), _tuple(dilation, 2)
     places = [
         (m + 2 * p - d * (k - 1) - 1) // s + 1
         for m, k, s, p, d in zip(size, window, stride, padding, dilation, strict=True)
     ]
+    if any(k < 1 for k in places):
+        raise RuntimeError(
+            f"Given output_size={size}, kernel_size={window}, dilation={dilation}, padding={padding}, stride={stride}, calculated "
+            f"shape of the array of sliding blocks as {tuple(places)}, which is too small (non-positive)"
+        )
     if math.prod(places) != x.array.shape[2]:
         raise RuntimeError(
             f"Given output_size={size}, kernel_size={window}, dilation={dilation}, padding={padding}, stride={stride}, expected "

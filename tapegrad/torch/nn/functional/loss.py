@@ -333,6 +333,29 @@ def triplet_margin_with_distance_loss(
     return reduced(S.relu(S.subtract(S.add(near, margin), far)), reduction)
 
 
+def _cosine_embedding(input1: Any, input2: Any, target: Any, margin: float, reduction: str) -> Any:
+    rank = len(target.array.shape)
+    if rank > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    shapes = [tuple(x.array.shape) for x in (input1, input2)]
+    if any(len(shape) != rank + 1 for shape in shapes):
+        raise RuntimeError(
+            f"{rank}D target tensor expects {rank + 1}D input tensors, but found inputs with sizes {list(shapes[0])} and {list(shapes[1])}."
+        )
+    for a, b in zip(*shapes, strict=True):
+        if a != b and 1 not in (a, b):
+            raise RuntimeError(
+                f"The size of tensor a ({a}) must match the size of tensor b ({b}): inputs of sizes {list(shapes[0])} and "
+                f"{list(shapes[1])}"
+            )
+    if rank and target.array.shape[0] not in (1, max(shapes[0][0], shapes[1][0])):
+        raise RuntimeError(
+            f"The size of tensor a ({max(shapes[0][0], shapes[1][0])}) must match the size of tensor b ({target.array.shape[0]}): "
+            "one target for each pair of inputs"
+        )
+    return S.cosine_embedding_loss(input1, input2, target, margin=margin, reduction=reduction)
+
+
 _LEGACY = "size_average=None, reduce=None, reduction='mean'"
 _CALL = "legacy(size_average, reduce, reduction)"
 _TABLE = {
@@ -349,7 +372,7 @@ _TABLE = {
     f"margin_ranking_loss(input1, input2, target, margin=0, {_LEGACY})":
         f"S.margin_ranking_loss(input1, input2, target, margin=margin, reduction={_CALL})",
     f"cosine_embedding_loss(input1, input2, target, margin=0, {_LEGACY})":
-        f"S.cosine_embedding_loss(input1, input2, target, margin=margin, reduction={_CALL})",
+        f"_cosine_embedding(input1, input2, target, margin, {_CALL})",
     f"multi_margin_loss(input, target, p=1, margin=1.0, weight=None, {_LEGACY})":
         f"S.multi_margin_loss(input, target, weight, p=p, margin=margin, reduction={_CALL})",
     f"multilabel_soft_margin_loss(input, target, weight=None, {_LEGACY})":

@@ -122,6 +122,8 @@ class RNNBase(Module):
             elif self.batch_first:
                 x = x.transpose(0, 1)
             sizes = [x.array.shape[1]] * x.array.shape[0]
+            if not sizes:
+                raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
         if x.array.shape[-1] != self.input_size:
             raise RuntimeError(
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {x.array.shape[-1]}"

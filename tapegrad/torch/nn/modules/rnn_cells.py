@@ -90,6 +90,13 @@ class RNNCellBase(Module):
                 h, c = h.unsqueeze(0), None if c is None else c.unsqueeze(0)
         if x.array.shape[1] != self.input_size:
             raise RuntimeError(f"input has inconsistent input_size: got {x.array.shape[1]} expected {self.input_size}")
+        for i, state in enumerate((h,) if c is None else (h, c)):
+            if tuple(state.array.shape) != (x.array.shape[0], self.hidden_size):
+                raise RuntimeError(
+                    f"Input batch size {x.array.shape[0]} and hidden_size {self.hidden_size} ask for hidden{i} of shape "
+                    f"{(x.array.shape[0], self.hidden_size)}, but got {tuple(state.array.shape)}: hidden{i} has inconsistent "
+                    "hidden_size, or a batch size that doesn't match"
+                )
         h, c = STEPS[mode](F.linear(x, self.weight_ih, self.bias_ih), h, c, self.weight_hh, self.bias_hh)
         if rank == 1:
             h, c = h.squeeze(0), None if c is None else c.squeeze(0)
