@@ -178,6 +178,11 @@ def _run(
                     pull = _halted(node, found, recorded, whole)
                     g = found[node][0]
                     node.own = False
+                    if pull is _end:  # its step is not taken, so that its values stay
+                        node.grad = node.mark = None
+                        if step is not None:
+                            step(node, g, pull)
+                        continue
                 else:
                     pull = node.op.pull_recorded if recorded else node.op.pull
                 node.grad = None
@@ -203,9 +208,10 @@ def _halted(node: Node, found: dict[Node, tuple[Any, bool]], recorded: bool, who
         for call in op.before:
             if not hasattr(call, "pre"):
                 g = call(g)
-        found[node] = (g, False)
-        if not whole and all(p is None or p.mark is not node.mark for p in parents(node)):
-            return _end
-        return functools.partial(_beyond, op, recorded)
+        own = False
     found[node] = (g, own)
+    if not whole and all(p is None or p.mark is not node.mark for p in parents(node)):
+        return _end
+    if type(op) is Hooked:
+        return functools.partial(_beyond, op, recorded)
     return op.pull_recorded if recorded else op.pull

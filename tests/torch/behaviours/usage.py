@@ -87,4 +87,30 @@ rows.data[0] = 7.0
 y.sum().backward()
 result = R4(k), [round(v, 3) for v in x.grad.tolist()], k._version, R4(rows)
 """,
+    "gradients at what was computed leave its own step for later": """
+a = t.tensor([1.0, 2.0], requires_grad=True)
+s = t.tensor([3.0, 4.0], requires_grad=True)
+o = []
+x = (a - 1) / s
+for k in range(3):
+    o.append(t.autograd.grad((x * x * (k + 1)).sum(), x)[0].tolist())
+layer = t.nn.Linear(2, 2)
+for k in range(2):
+    o.append(tuple(t.autograd.grad([layer(x)], (x,), grad_outputs=[t.ones(2)])[0].shape))
+x.sum().backward()
+o.append(a.grad.tolist())
+x = (a - 1) / s
+y = x * 2
+o.append([g.tolist() for g in t.autograd.grad((y * x).sum(), [x, y])])
+o.append(err(lambda: t.autograd.grad(y.sum(), [a]))[:60])
+x.sum().backward()
+x = t.exp(a)
+v = x[:1]
+o.append([round(t.autograd.grad((v * v).sum(), [v])[0].item(), 3) for _ in range(2)])
+x.register_hook(lambda g: g * 10)
+o.append([round(t.autograd.grad((x * x).sum(), [x])[0].sum().item(), 2) for _ in range(2)])
+x.sum().backward()
+o.append(R4(a.grad))
+result = o
+""",
 }
