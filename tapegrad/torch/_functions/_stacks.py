@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import threading
 from typing import TYPE_CHECKING, Any
 
+from tapegrad.core.recorder import state
 from tapegrad.core.tensor import linked
 from tapegrad.kernels.batched import Batched
 from tapegrad.registry.space import F
@@ -128,3 +130,52 @@ class Places:
         """Values to be written, as (picked elements, others)."""
         wide = STYLE.permute_dims(STYLE.broadcast_to(value, self.shape), self._to_front())
         return STYLE.reshape(wide, (self.number.array.shape[0], -1))
+
+
+# -- random numbers ----------------------------------------------------------------------------------------------
+NO_RANDOM = (
+    "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on "
+    "vmap or perform the randomness operation out of vmap"
+)
+
+
+class _UnderWay(threading.local):
+    stacks = 0
+
+
+_UNDER_WAY = _UnderWay()
+
+
+def stacked_items() -> int:
+    """In how many batches items are stacked for the draw that is under way."""
+    return _UNDER_WAY.stacks
+
+
+def drawn_for_items(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function that draws a number for each element of a tensor be called inside `vmap`, as its `randomness` says."""
+
+    @functools.wraps(function)
+    def run(*args: Any, **words: Any) -> Any:
+        before = state.levels
+        if not before:
+            return function(*args, **words)
+        level = before[-1]
+        if level.randomness == "error":
+            raise RuntimeError(NO_RANDOM)
+        given = [*args, *words.values()]
+        differs = any(is_batched(a) and a.array.level == level for a in given)
+        if level.randomness == "same" and differs:
+            raise RuntimeError("Vmap does not currently support same randomness with a batched tensor input; use 'different'")
+        state.levels = before[:-1]
+        _UNDER_WAY.stacks += level.randomness == "different"
+        try:
+            if level.randomness == "same":
+                return run(*args, **words)
+            stacks = [_stack(a, level) if isinstance(a, Tensor) else a for a in given]
+            made = run(*stacks[: len(args)], **dict(zip(words, stacks[len(args) :], strict=True)))
+        finally:
+            state.levels = before
+            _UNDER_WAY.stacks -= level.randomness == "different"
+        return _item(made, level)
+
+    return run

@@ -8,6 +8,7 @@ replacement and Gumbel softmax from Intel's own generator; here they have the nu
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +22,7 @@ from tapegrad.torch import _generator as generators
 from tapegrad.torch import random as seeding
 from tapegrad.torch._dtypes import DEFAULT, SCALAR_TYPES, dtype_of, numpy_of
 from tapegrad.torch._functions._build import FUNCTIONS, function, method
+from tapegrad.torch._functions._stacks import NO_RANDOM, drawn_for_items, stacked_items
 from tapegrad.torch._functions.create import finished, lengths
 from tapegrad.torch._generator import Generator
 from tapegrad.torch._tensor import Tensor
@@ -31,22 +33,31 @@ Draw = Callable[[Generator, int], Array]
 
 
 # -- drawing a shape, alone or inside vmap ---------------------------------------------------------------------
-def drawn(shape: tuple[int, ...], draw: Draw, generator: Any) -> Any:
-    """Numbers of a shape; inside `vmap`, for each item or for all, as its `randomness` says."""
+def drawn(shape: tuple[int, ...], draw: Draw, generator: Any, each: tuple[int, ...] = ()) -> Any:
+    """Numbers of a shape; inside `vmap`, for each item or for all, as its `randomness` says; `each` draw may have a shape too."""
     source = generators.of(generator)
     batch = levels()
     for level in batch:
         if level.randomness == "error":
-            raise RuntimeError(
-                "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
-                "randomness flags on vmap or perform the randomness operation out of vmap"
-            )
+            raise RuntimeError(NO_RANDOM)
     batch = tuple(level for level in batch if level.randomness == "different")
     full = (*(level.size for level in batch), *shape)
-    found: Any = draw(source, math.prod(full)).reshape(full)
+    found: Any = draw(source, math.prod(full)).reshape((*full, *each))
     for level in batch:  # the outermost one is the first axis
         found = Batched(found, level)
     return found
+
+
+def _of_distributions(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`normal` with a distribution for each element: inside `vmap` as one that is given a tensor; else as it is."""
+    of_tensors = drawn_for_items(function)
+
+    @functools.wraps(function)
+    def run(*args: Any, **words: Any) -> Any:
+        by_size = len(args) > 2 or words.get("size") is not None
+        return (function if by_size else of_tensors)(*args, **words)
+
+    return run
 
 
 def floating(dtype: Any, kernel: str) -> np.dtype[Any]:
@@ -214,13 +225,14 @@ def randperm(
             f"randperm(n): value cannot be converted to type {dtype_of(kind)} without overflow, got n={count}"
         )
     source = generators.of(generator)
-    if any(level.randomness != "same" for level in levels()):
-        drawn((), lambda g, k: np.zeros(k), generator)  # which raises where vmap forbids random numbers
-        raise NotImplementedError("randperm(n): inside vmap, only randomness='same' is implemented; draw outside of it")
+    if levels():
+        each = drawn((), lambda g, k: np.stack([_uniform.permutation(g, count) for _ in range(k)]).astype(kind), generator, (count,))
+        return finished(each, requires_grad, out, device)
     return finished(_uniform.permutation(source, count).astype(kind), requires_grad, out, device)
 
 
 @function
+@_of_distributions
 def normal(
     mean: Any = 0.0,
     std: Any = 1.0,
@@ -278,6 +290,7 @@ def value(x: Any, where: str) -> Array:
 
 
 @function
+@drawn_for_items
 def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = None) -> Any:
     """Ones with the probabilities that the tensor holds, or with one for all, else zeros."""
     if p is not None:
@@ -301,10 +314,14 @@ def coins(kind: np.dtype[Any], p: float) -> Draw:
 
 
 @function
+@drawn_for_items
 def multinomial(
     input: Any, num_samples: int, replacement: bool = False, *, generator: Any = None, out: Any = None
 ) -> Any:
     """Indices drawn in proportion to the weights in a vector or in each row of a matrix."""
+    if len(input.array.shape) == 3 and stacked_items():  # matrices of several items
+        rows = multinomial(input.reshape(-1, input.array.shape[-1]), num_samples, replacement, generator=generator)
+        return rows.reshape(*input.array.shape[:2], num_samples)
     weights = value(input, "multinomial")
     if weights.dtype.name not in DIGITS:
         raise RuntimeError(
@@ -316,6 +333,7 @@ def multinomial(
 
 
 @function
+@drawn_for_items
 def poisson(input: Any, generator: Any = None) -> Any:
     """Counts of Poisson distributions of these rates."""
     rates = value(input, "poisson")
@@ -325,6 +343,7 @@ def poisson(input: Any, generator: Any = None) -> Any:
 
 
 @function
+@drawn_for_items
 def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
     """How many of `count` tries succeed, each with probability `prob`."""
     counts, p = np.broadcast_arrays(value(count, "binomial"), value(prob, "binomial"))
@@ -332,12 +351,14 @@ def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
 
 
 @function
+@drawn_for_items
 def _standard_gamma(input: Any, generator: Any = None) -> Any:
     """Numbers of gamma distributions of scale 1 with these shape parameters; without a derivative."""
     return finished(_variates.gammas(generators.of(generator), value(input, "_standard_gamma")), device=input.device)
 
 
 @function
+@drawn_for_items
 def _sample_dirichlet(input: Any, generator: Any = None) -> Any:
     """Shares of Dirichlet distributions with these concentrations along the last axis; without a derivative."""
     return finished(_variates.dirichlet(generators.of(generator), value(input, "_sample_dirichlet")), device=input.device)

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.registry.batching import levels
 from tapegrad.torch import _inplace, _uniform, _variates
 from tapegrad.torch._dtypes import SCALAR_TYPES
 from tapegrad.torch._functions._build import method
 from tapegrad.torch._functions.random import (
     Draw,
     bell,
+    bernoulli,
     check_probabilities,
     check_std,
     coins,
@@ -21,7 +23,7 @@ from tapegrad.torch._functions.random import (
     integers,
     value,
 )
-from tapegrad.torch._tensor import Tensor, wrap
+from tapegrad.torch._tensor import STYLE, Tensor, wrap
 from tapegrad.torch._uniform import DIGITS
 
 
@@ -97,6 +99,9 @@ def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
     kind = self.array.dtype
     if not isinstance(p, Tensor):
         return filled(self, coins(kind, p), generator)
+    if levels():
+        made = bernoulli(p.expand(*self.shape), generator=generator)
+        return _inplace.update(self, lambda _: STYLE.astype(made, kind))
     probabilities = np.broadcast_to(value(p, "bernoulli_"), tuple(self.shape))
     check_probabilities(probabilities)
     return filled(self, lambda g, n: _uniform.coins_of(g, probabilities).ravel().astype(kind), generator)
