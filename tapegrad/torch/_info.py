@@ -86,6 +86,11 @@ def set_flush_denormal(mode: bool) -> bool:
     return False
 
 
+def is_warn_always_enabled() -> bool:
+    """Whether warnings that come once would come always: never."""
+    return False
+
+
 def set_warn_always(b: bool) -> None:
     """Warnings are Python's: its filters decide."""
 
@@ -137,7 +142,8 @@ def _assert(condition: Any, message: Any) -> None:
 
 NAMES = [
     "__version__", "are_deterministic_algorithms_enabled", "channels_last", "channels_last_3d", "compile", "contiguous_format",
-    "get_default_device", "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads", "layout",
+    "get_default_device", "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
+    "is_warn_always_enabled", "layout",
     "memory_format", "preserve_format", "set_default_device", "set_default_tensor_type", "set_float32_matmul_precision",
     "set_flush_denormal", "set_num_interop_threads", "set_num_threads", "set_warn_always", "sparse_coo", "sparse_csr",
     "strided", "typename", "use_deterministic_algorithms", "_assert",

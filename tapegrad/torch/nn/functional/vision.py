@@ -59,8 +59,18 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
     return S.pad(input, tuple(pairs), _MODES[mode])
 
 
+def _check_images(name: str, x: Any, word: str, factor: int) -> None:
+    if len(x.array.shape) < 3:
+        raise RuntimeError(
+            f"{name} expects input to have at least 3 dimensions, but got input with {len(x.array.shape)} dimension(s)"
+        )
+    if factor <= 0:
+        raise RuntimeError(f"{name} expects a positive {word}, but got {factor}")
+
+
 def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     """Channels laid out as pixels, (..., C r r, H, W) -> (..., C, H r, W r)."""
+    _check_images("pixel_shuffle", input, "upscale_factor", upscale_factor)
     *lead, c, h, w = input.array.shape
     if c % upscale_factor**2:
         raise RuntimeError(
@@ -74,7 +84,14 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
 
 def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     """Pixels laid out as channels: the inverse of `pixel_shuffle`."""
+    _check_images("pixel_unshuffle", input, "downscale_factor", downscale_factor)
     *lead, c, h, w = input.array.shape
+    for name, place, m in (("height", -2, h), ("width", -1, w)):
+        if m % downscale_factor:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({place})={m} is not divisible "
+                f"by {downscale_factor}"
+            )
     x = S.reshape(input, (math.prod(lead), c, h, w))
     y = adopt(_core.pixel_unshuffle(x, downscale_factor, layout="channels_first"))
     return S.reshape(y, (*lead, *y.array.shape[1:]))
@@ -128,6 +145,8 @@ def interpolate(
         factors = tuple(scale_factor) if isinstance(scale_factor, (list, tuple)) else (scale_factor,) * n
         size = tuple(math.floor(m * f) for m, f in zip(spatial, factors, strict=True))
         scale = None if recompute_scale_factor else tuple(float(f) for f in factors)
+    if any(not isinstance(k, (int, np.integer)) for k in (size if isinstance(size, (list, tuple)) else [size])):
+        raise TypeError(f"expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got {size!r}")
     size = tuple(int(k) for k in size) if isinstance(size, (list, tuple)) else (int(size),) * n
     if len(size) != n:
         raise ValueError(
@@ -240,6 +259,16 @@ def grid_sample(
         )
     spatial = input.array.shape[2:]
     k = len(spatial)
+    if input.array.shape[0] != grid.array.shape[0]:
+        raise RuntimeError(
+            "grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
+            f"{list(input.array.shape)} and grid with sizes {list(grid.array.shape)}"
+        )
+    if 0 in spatial:
+        raise RuntimeError(
+            "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
+            f"{list(input.array.shape)} with dimension {2 + spatial.index(0)} being empty"
+        )
     if grid.array.shape[-1] != k:
         raise RuntimeError(
             f"grid_sampler(): expected grid to have size {k} in last dimension, but got grid with sizes {list(grid.array.shape)}"

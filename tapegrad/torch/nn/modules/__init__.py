@@ -15,6 +15,7 @@ from tapegrad.torch.nn.modules import (
     shapes,
     sparse,
     transformer,
+    utils,
 )
 from tapegrad.torch.nn.modules._lazy import LazyModuleMixin
 from tapegrad.torch.nn.modules.container import (

@@ -34,9 +34,12 @@ class Conversions:
                 if anew:
                     self._parameters[name] = _like(param, fn(param))
                     continue
-                param.data = fn(param.data)
-                if param.grad is not None:
-                    param.grad = fn(param.grad.data).requires_grad_(param.grad.requires_grad)
+                value = fn(param)
+                if value is not param:
+                    param.data = value
+                grad = param.grad
+                if grad is not None and (converted := fn(grad)) is not grad:
+                    param.grad = converted.requires_grad_(grad.requires_grad)
         for name, buf in self._buffers.items():
             if buf is not None:
                 self._buffers[name] = fn(buf)

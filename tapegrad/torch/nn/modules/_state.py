@@ -26,8 +26,10 @@ def _persistent(module: Any) -> dict[str, Any]:
 # -- saving ----------------------------------------------------------------------------------------------------
 def save_own(module: Any, destination: Any, prefix: str, keep_vars: bool) -> None:
     """Put a module's own tensors into the state."""
+    from tapegrad.torch.nn.parameter import is_lazy
+
     for name, value in _persistent(module).items():
-        destination[prefix + name] = value if keep_vars else value.detach()
+        destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
     if _has_extra(module, "get_extra_state"):
         destination[prefix + _EXTRA] = module.get_extra_state()
 
@@ -104,6 +106,14 @@ def _load_tensor(
         )
         return
     lazy = is_lazy(param)
+    if is_lazy(given):
+        if lazy:
+            return
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` when "
+            "trying to load an uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before "
+            "accessing their attributes."
+        )
     if not lazy and tuple(param.shape) == () and tuple(given.shape) == (1,):
         given = given[0]  # zero-dimensional parameters had one element in files of old
     if not lazy and tuple(given.shape) != tuple(param.shape):
@@ -140,23 +150,7 @@ def load(module: Any, state_dict: Any, strict: bool, assign: bool) -> tuple[list
     state = OrderedDict(state_dict)
     if metadata is not None:
         state._metadata = metadata  # type: ignore[attr-defined]
-    found = _incompatible(missing, unexpected)
-
-    def visit(place: Any, below: Any, prefix: str) -> None:
-        local = dict({} if metadata is None else metadata.get(prefix[:-1], {}))
-        if assign:
-            local["assign_to_params_buffers"] = True
-        place._load_from_state_dict(below, prefix, local, True, missing, unexpected, errors)
-        for name, child in place._modules.items():
-            if child is not None:
-                start = f"{prefix}{name}."
-                visit(child, {k: v for k, v in below.items() if k.startswith(start)}, start)
-        for hook in place._load_state_dict_post_hooks.values():
-            if hook(place, found) is not None:
-                raise RuntimeError("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
-                                   "values, if incompatible_keys need to be modified, it should be done inplace.")  # fmt: skip
-
-    visit(module, state, "")
+    _load_below(module, state, "", metadata, assign, (missing, unexpected, errors))
     if strict:
         if unexpected:
             errors.insert(0, "Unexpected key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in unexpected)))
@@ -165,6 +159,23 @@ def load(module: Any, state_dict: Any, strict: bool, assign: bool) -> tuple[list
     if errors:
         raise RuntimeError("Error(s) in loading state_dict for {}:\n\t{}".format(type(module).__name__, "\n\t".join(errors)))
     return missing, unexpected
+
+
+def _load_below(place: Any, below: Any, prefix: str, metadata: Any, assign: bool, found: tuple[Any, Any, Any]) -> None:
+    """Load a module and all below it; not a function inside `load`, whose cycle would keep the state in memory."""
+    missing, unexpected, _ = found
+    local = dict({} if metadata is None else metadata.get(prefix[:-1], {}))
+    if assign:
+        local["assign_to_params_buffers"] = True
+    place._load_from_state_dict(below, prefix, local, True, *found)
+    for name, child in place._modules.items():
+        if child is not None:
+            start = f"{prefix}{name}."
+            _load_below(child, {k: v for k, v in below.items() if k.startswith(start)}, start, metadata, assign, found)
+    for hook in place._load_state_dict_post_hooks.values():
+        if hook(place, _incompatible(missing, unexpected)) is not None:
+            raise RuntimeError("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
+                               "values, if incompatible_keys need to be modified, it should be done inplace.")  # fmt: skip
 
 
 def _incompatible(missing: list[str], unexpected: list[str]) -> Any:

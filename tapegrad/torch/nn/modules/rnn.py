@@ -98,6 +98,10 @@ class RNNBase(Module):
         """The parameters of each layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
+    @property
+    def _flat_weights(self) -> list[Any]:
+        return [getattr(self, name) for names in self._all_weights for name in names]
+
     def flatten_parameters(self) -> None:
         """Nothing to do: there is one layout."""
 
