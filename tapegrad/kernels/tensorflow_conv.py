@@ -105,10 +105,25 @@ def _has_op(rank: int, d: Any, dilation: Ints, groups: int, shapes: tuple[Any, .
     return rank in (1, 2, 3) and d in (F32, F64) and groups == 1 and all(v == 1 for v in dilation) and not empty
 
 
-def _attrs(stride: Ints) -> dict[str, Any]:
-    if len(stride) == 1:
-        stride = (1, *stride)
-    return {"strides": [1, *stride, 1], "padding": "VALID"}
+def _words(stride: Ints, padding: Pairs, size: Ints, k: Ints) -> tuple[dict[str, Any], Pairs]:
+    """How TensorFlow's own op is called for an image of this size, and the padding that is left to do before.
+
+    None where it is what TensorFlow does by itself ("SAME"), which copies no image.
+    """
+    same = all(map(_is_same, stride, padding, size, k))
+    strides = (1, *stride) if len(stride) == 1 else stride
+    attrs = {"strides": [1, *strides, 1], "padding": "SAME" if same else "VALID"}
+    return attrs, tuple((0, 0) for _ in padding) if same else padding
+
+
+def _is_same(stride: int, padding: tuple[int, int], n: Any, k: int) -> bool:
+    if stride == 1:
+        total = k - 1
+    elif type(n) is Size:
+        return False
+    else:
+        total = max((-(-n // stride) - 1) * stride + k - n, 0)
+    return padding == (total // 2, total - total // 2)
 
 
 def _as_plane(x: Any, rank: int, axis: int) -> Any:
@@ -131,8 +146,9 @@ def conv(x: Any, kernel: Any, *, stride: Ints, padding: Pairs, dilation: Ints, g
     out = output_size(x.shape[1:-1], k, stride, padding, dilation)
     n = x.shape[0]
     if _has_op(rank, x.dtype, dilation, groups, (x.shape, kernel.shape, out)):
-        image, weight = _as_plane(padded(x, padding, 0), rank, 1), _as_plane(kernel, rank, 0)
-        y = made(_CONV[max(rank, 2)](image.bare, weight.bare, **_attrs(stride)), x.dtype)
+        attrs, around = _words(stride, padding, x.shape[1:-1], k)
+        image, weight = _as_plane(padded(x, around, 0), rank, 1), _as_plane(kernel, rank, 0)
+        y = made(_CONV[max(rank, 2)](image.bare, weight.bare, **attrs), x.dtype)
         y = squeeze(y, 1) if rank == 1 else y
     elif 0 in (*x.shape, *kernel.shape, *out):
         y = zeros((n, *out, o), dtype=x.dtype)
@@ -177,20 +193,22 @@ def conv_input_grad(
     *k, inner, _ = kernel.shape
     k, c, n = tuple(k), inner * groups, g.shape[0]
     rank, out = len(k), g.shape[1:-1]
-    shape = padded_shape((n, *size, c), padding)
+    own = _has_op(rank, g.dtype, dilation, groups, (g.shape, kernel.shape))
+    attrs, around = _words(stride, padding, size, k) if own else ({}, padding)
+    shape = padded_shape((n, *size, c), around)
     if 0 in (*g.shape, *kernel.shape, *shape):
         return zeros((n, *size, c), dtype=d)
-    if _has_op(rank, g.dtype, dilation, groups, (g.shape, kernel.shape)):
+    if own:
         plane = (n, 1, *shape[1:]) if rank == 1 else shape
         weight, back = _as_plane(kernel, rank, 0), _as_plane(g, rank, 1)
-        x = made(_INPUT_GRAD[max(rank, 2)](shape_tensor(plane), weight.bare, back.bare, **_attrs(stride)), g.dtype)
+        x = made(_INPUT_GRAD[max(rank, 2)](shape_tensor(plane), weight.bare, back.bare, **attrs), g.dtype)
         x = squeeze(x, 1) if rank == 1 else x
     else:
         columns = matmul(_to_groups(g, groups), matrix_transpose(_kernel_matrix(kernel, groups)))
         windows = reshape(transposed(reshape(columns, (groups, -1, math.prod(k), inner)), (2, 1, 0, 3)), (-1, n, *out, c))
         parts = [getitem(windows, t) for t in range(math.prod(k))]
         x = Taps(k, out, stride, dilation).added(parts, shape)
-    return converted(cropped(x, size, padding), d)
+    return converted(cropped(x, size, around), d)
 
 
 def conv_kernel_grad(
@@ -205,8 +223,9 @@ def conv_kernel_grad(
         return zeros(shape, dtype=d)
     if _has_op(rank, x.dtype, dilation, groups, (x.shape, g.shape)):
         plane = (1, *shape) if rank == 1 else shape
-        image, back = _as_plane(padded(x, padding, 0), rank, 1), _as_plane(g, rank, 1)
-        y = made(_KERNEL_GRAD[max(rank, 2)](image.bare, shape_tensor(plane), back.bare, **_attrs(stride)), x.dtype)
+        attrs, around = _words(stride, padding, x.shape[1:-1], size)
+        image, back = _as_plane(padded(x, around, 0), rank, 1), _as_plane(g, rank, 1)
+        y = made(_KERNEL_GRAD[max(rank, 2)](image.bare, shape_tensor(plane), back.bare, **attrs), x.dtype)
         return converted(squeeze(y, 0) if rank == 1 else y, d)
     columns = _columns(x, size, out, stride, padding, dilation, groups)
     y = matmul(matrix_transpose(columns), _to_groups(g, groups))

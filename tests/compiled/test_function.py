@@ -314,7 +314,7 @@ def test_what_is_large_and_known_is_computed_in_the_graph_and_not_held_by_it():
     x = tg.asarray(np.ones(100_000, np.float32), backend="tensorflow")
     np.testing.assert_allclose(f(x).numpy()[0], 2e-5)
     ((_, concrete),) = next(iter(f._graphs.values()))._kinds
-    assert max(int(np.prod(t.shape)) for t in concrete.captured_inputs) < 5000
+    assert not concrete.captured_inputs  # numbers and shapes are constants of the graph
 
 
 def test_what_fails_in_a_call_leaves_all_variables_as_they_were():
