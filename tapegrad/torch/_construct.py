@@ -155,7 +155,8 @@ def _uneven(data: Any, shape: tuple[int, ...], level: int) -> str | None:
 
 
 def _nested(data: Any, wanted: Any) -> Any:
-    plain, weak = _plain(data)
+    known: list[Any] = []
+    plain = _plain(data, known)
     try:
         found = np.array(plain)
     except (ValueError, TypeError, OverflowError) as error:
@@ -165,8 +166,8 @@ def _nested(data: Any, wanted: Any) -> Any:
         if found.dtype.kind == "O":
             raise TypeError("expected numbers or sequences of them; too many dimensions or unequal lengths")
         raise TypeError(f"new(): invalid data type '{found.dtype}'")
-    if wanted is None and weak and found.dtype.kind in "fc":
-        wanted = DEFAULT[0].numpy if found.dtype.kind == "f" else DEFAULT[0].to_complex().numpy
+    if wanted is None and found.dtype.kind in "fc":
+        wanted = _of_floats(found.dtype, [d for d in known if d.kind in "fcV"])
     if wanted is None and not found.size:
         wanted = DEFAULT[0].numpy
     if wanted is not None and found.dtype != wanted:
@@ -174,18 +175,31 @@ def _nested(data: Any, wanted: Any) -> Any:
     return found[()] if found.ndim == 0 else found
 
 
-def _plain(data: Any) -> tuple[Any, bool]:
-    """Nested lists with tensors as arrays, and whether all their floats are Python's."""
+def _of_floats(found: Any, known: list[Any]) -> Any:
+    """The dtype of floats of which some, or none, have one of their own: Python's count for nothing beside them."""
+    if not known:
+        return DEFAULT[0].numpy if found.kind == "f" else DEFAULT[0].to_complex().numpy
+    return found if any(d.kind == "V" for d in known) else np.result_type(*known)
+
+
+def _plain(data: Any, known: list[Any]) -> Any:
+    """Nested lists with what NumPy knows in the place of tensors, which are numbers there; `known` gets the dtypes that are met."""
     if isinstance(data, Core):
-        return np.asarray(data.read()[0]), False
+        raw = np.asarray(data.read()[0])
+        if raw.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        known.append(raw.dtype)
+        return raw.reshape(())
     if isinstance(data, np.ndarray | np.generic):
-        return data, False
+        known.append(data.dtype)
+        return data
     if isinstance(data, list | tuple) or _is_sequence(data):
-        pairs = [_plain(v) for v in data]
-        return [p for p, _ in pairs], all(w for _, w in pairs)
+        if set(map(type, data)) <= _NUMBERS:  # in C, where a look at each takes a call
+            return data
+        return [_plain(v, known) for v in data]
     if not hasattr(data, "__float__") and not isinstance(data, complex):
         raise TypeError(f"must be real number, not {type(data).__name__}")
-    return data, True
+    return data
 
 
 def _is_sequence(data: Any) -> bool:

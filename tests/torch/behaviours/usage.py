@@ -113,4 +113,41 @@ x.sum().backward()
 o.append(R4(a.grad))
 result = o
 """,
+    "tensors in lists are numbers": """
+T = t.tensor
+
+
+def made(f):
+    x = f()
+    return tuple(x.shape), str(x.dtype), x.tolist()
+
+
+r = []
+for f in (
+    lambda: T([[T([1.0])]]),
+    lambda: T([[T([[1.0]])], [T(2.0)]]),
+    lambda: T([T([1]), 2]),
+    lambda: T([T(1), 2.5]),
+    lambda: T([2.5, T(1)]),
+    lambda: T([T(1), T(2.5)]),
+    lambda: T([T(1.0, dtype=t.float64), 2.5]),
+    lambda: T([T(1.0, dtype=t.float16)]),
+    lambda: T([T(1, dtype=t.int32), 2]),
+    lambda: T([np.float64(1.5), 2.5]),
+    lambda: T([np.float32(1.5), T(2)]),
+    lambda: T([np.ones((1, 2)), np.ones((1, 2))]),
+    lambda: T((T([1.0]), T([2.0])), dtype=t.float64),
+    lambda: t.FloatTensor([T([1.0]), T([2.0])]),
+    lambda: t.Tensor([T([1.0]), T(2.0)]),
+    lambda: t.as_tensor([T([1.0]), T([2.0])]),
+    lambda: T([T(1.0, requires_grad=True), T(2.0)]),
+    lambda: T([T([1.0, 2.0])]),
+    lambda: T([T([]), T([])]),
+):
+    try:
+        r.append(made(f))
+    except Exception as error:
+        r.append((type(error).__name__, str(error)))
+result = r
+""",
 }
