@@ -171,6 +171,7 @@ from tapegrad.kernels.numpy_shape import (  # noqa: F401  kernels too
 from tapegrad.kernels.numpy_special import (  # noqa: F401  kernels too
     bessel_i,
     beta,
+    betainc,
     betaln,
     digamma,
     entr,
@@ -181,6 +182,8 @@ from tapegrad.kernels.numpy_special import (  # noqa: F401  kernels too
     erfinv,
     expit,
     gamma,
+    gammainc,
+    gammaincc,
     gammaln,
     i0,
     i0e,

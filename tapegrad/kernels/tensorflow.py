@@ -108,7 +108,19 @@ from tapegrad.kernels.tensorflow_functions import (  # noqa: F401
     tan,
     tanh,
 )
-from tapegrad.kernels.tensorflow_gamma import beta, betaln, digamma, gamma, gammaln, polygamma, polygamma_gap, zeta  # noqa: F401
+from tapegrad.kernels.tensorflow_gamma import (  # noqa: F401
+    beta,
+    betainc,
+    betaln,
+    digamma,
+    gamma,
+    gammainc,
+    gammaincc,
+    gammaln,
+    polygamma,
+    polygamma_gap,
+    zeta,
+)
 from tapegrad.kernels.tensorflow_linalg import (  # noqa: F401
     around_zero,
     cholesky,

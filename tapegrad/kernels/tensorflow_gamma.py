@@ -26,6 +26,7 @@ from tapegrad.kernels.tensorflow_rounding import floor, round
 from tapegrad.kernels.tensorflow_special import by_integer, floats, in_double, native
 
 gammaln, _digamma = native("Lgamma"), native("Digamma")
+gammainc, gammaincc, betainc = native("Igamma"), native("Igammac"), native("Betainc")
 #: C. Lanczos, "A precision approximation of the gamma function" (1964), with g = 607 / 128 and 15 terms.
 _LANCZOS = (
     0.99999999999999709182,

@@ -50,7 +50,7 @@ __all__ = [
 #: Families that are declared when they are first used, by the module of that name: their import takes as long as all of
 #: the above.
 _FAMILIES = (
-    *("determinants", "factorisations", "fft", "matrix_functions", "nn", "norms", "signals", "solvers", "special"),
+    *("determinants", "factorisations", "fft", "incomplete", "matrix_functions", "nn", "norms", "signals", "solvers", "special"),
     "statistics",
 )
 

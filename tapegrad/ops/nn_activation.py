@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from tapegrad.ops import special  # noqa: F401  declares ndtr, which gelu uses
 from tapegrad.registry import composite, constant, elementwise
 
@@ -28,6 +30,12 @@ def _negative_part(F: Any, x: Any) -> Any:
     if type(x) in (int, float):
         return 0.0 if x > 0 else x
     return F.where(x > 0, 0, x)
+
+
+def _own(x: Any, number: float) -> Any:
+    """A number of Python's in the dtype of `x`, where NumPy would widen it: beside bfloat16 a float counts as float32."""
+    dtype = getattr(x, "dtype", None)
+    return dtype.type(number) if isinstance(dtype, np.dtype) and dtype.kind == "V" else number
 
 
 # -- rectifiers ------------------------------------------------------------------------------------------------
@@ -73,7 +81,7 @@ relu6.partials(x=lambda F, x: _inside(F, x, 0, 6))
 @elementwise(real=True, kinks=(-1.0, 1.0), laws=_with(low=(-1.0,), high=(1.0,)), public=False)
 def hardtanh(xp: Any, x: Any, /, *, low: float = -1.0, high: float = 1.0) -> Any:
     """`x`, kept between `low` and `high`; at both bounds the derivative is 0."""
-    return xp.minimum(xp.maximum(x, low), high)
+    return xp.minimum(xp.maximum(x, _own(x, low)), _own(x, high))
 
 
 hardtanh.partials(x=lambda F, x, low, high: _inside(F, x, low, high))
@@ -85,7 +93,7 @@ def leaky_relu(xp: Any, x: Any, /, *, slope: float = 0.01) -> Any:
 
     A. Maas, A. Hannun, A. Ng, "Rectifier nonlinearities improve neural network acoustic models", 2013, equation 4.
     """
-    return xp.where(x > 0, x, slope * x)
+    return xp.where(x > 0, x, _own(x, slope) * x)
 
 
 leaky_relu.partials(x=lambda F, x, slope: F.where(x > 0, F.ones(x.shape, dtype=x.dtype), slope))
@@ -142,7 +150,7 @@ def elu(xp: Any, x: Any, /, *, alpha: float = 1.0) -> Any:
     D. Clevert, T. Unterthiner, S. Hochreiter, "Fast and accurate deep network learning by exponential linear units", 2016,
     equation 15.
     """
-    return xp.where(x > 0, x, alpha * xp.expm1(_negative_part(xp, x)))
+    return xp.where(x > 0, x, _own(x, alpha) * xp.expm1(_negative_part(xp, x)))
 
 
 elu.partials(
@@ -156,7 +164,7 @@ def celu(xp: Any, x: Any, /, *, alpha: float = 1.0) -> Any:
 
     J. Barron, "Continuously differentiable exponential linear units", 2017, equation 2.
     """
-    return xp.where(x > 0, x, alpha * xp.expm1(_negative_part(xp, x) / alpha))
+    return xp.where(x > 0, x, _own(x, alpha) * xp.expm1(_negative_part(xp, x) / _own(x, alpha)))
 
 
 celu.partials(
@@ -265,7 +273,7 @@ def tanhshrink(F: Any, x: Any, /) -> Any:
 @elementwise(real=True, kinks=(-0.5, 0.5), laws=_with(limit=(0.5,)), public=False)
 def softshrink(xp: Any, x: Any, /, *, limit: float = 0.5) -> Any:
     """`x` moved towards 0 by `limit`, and 0 where it lies closer; at both limits the derivative is 0."""
-    return x - xp.minimum(xp.maximum(x, -limit), limit)
+    return x - xp.minimum(xp.maximum(x, _own(x, -limit)), _own(x, limit))
 
 
 softshrink.partials(x=lambda F, x, limit: _outside(F, x, -limit, limit))

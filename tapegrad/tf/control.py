@@ -12,7 +12,15 @@ from tapegrad.core import tensor as core
 from tapegrad.tf import nest
 from tapegrad.tf.convert import convert, fresh
 from tapegrad.tf.dtypes import as_dtype, numpy_dtype
-from tapegrad.tf.errors import invalid
+from tapegrad.tf.errors import (
+    InvalidArgumentError,
+    OpError,
+    OutOfRangeError,
+    ResourceExhaustedError,
+    UnimplementedError,
+    UnknownError,
+    invalid,
+)
 from tapegrad.tf.export import export
 from tapegrad.tf.operators import pair
 from tapegrad.tf.style import S
@@ -68,10 +76,17 @@ def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, stric
 @export("switch_case")
 def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: str = "switch_case") -> Any:
     """What the function of this number gives; the default, or the last one, for a number that has none."""
+    if not isinstance(branch_index, core.Tensor):
+        raise TypeError(f"'branch_index' must be a Tensor, got {type(branch_index)}")
     index = int(branch_index)
-    pairs = branch_fns.items() if isinstance(branch_fns, dict) else branch_fns
-    listed = list(pairs)
-    functions = dict(listed) if listed and isinstance(listed[0], tuple) else dict(enumerate(listed))
+    listed = list(branch_fns.items() if isinstance(branch_fns, dict) else branch_fns)
+    pairs = listed if listed and isinstance(listed[0], tuple) else list(enumerate(listed))
+    if not all(type(k) is int for k, _ in pairs):
+        raise TypeError(f"key must be a Python `int`, got {next(type(k) for k, _ in pairs if type(k) is not int)}")
+    if sorted(k for k, _ in pairs) != list(range(len(pairs))):
+        keys = ",".join(str(k) for k, _ in pairs)
+        raise ValueError(f"branch indices (keys) must form contiguous range of [0 to {len(pairs)}) but found {{{keys}}}")
+    functions = dict(pairs)
     if index in functions:
         return functions[index]()
     return (default or functions[max(functions)])()
@@ -148,8 +163,8 @@ def map_fn(
     if not n:
         return _nothing(elems if signature is None else signature)
     found = [fn(row) for row in rows]
+    nest.assert_same_structure(elems if signature is None else signature, found[0], check_types=False)
     if signature is not None:
-        nest.assert_same_structure(signature, found[0], check_types=False)
         wanted = [as_dtype(getattr(s, "dtype", s)) for s in nest.flatten(signature)]
         for row in found:
             for x, d in zip(nest.flatten(row), wanted, strict=True):
@@ -236,6 +251,8 @@ def scan(
     order = rows[::-1] if reverse else rows
     found = []
     state = initializer
+    if not rows and state is not None:
+        return _nothing(nest.map_structure(lambda x: S.expand_dims(convert(x), axis=0), state))
     if state is None:
         state, order = order[0], order[1:]
         found.append(state)
@@ -294,8 +311,27 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str |
     """
     if func is None:
         return _decorator(py_function, Tout=Tout)
-    found = func(*[convert(x) for x in inp])
+    if not callable(func):
+        raise ValueError(f"Expected func to be callable. Received func={func} of type {type(func)}.")
+    given = [convert(x) for x in inp]
+    try:
+        found = func(*given)
+    except OpError:
+        raise
+    except Exception as error:
+        kind = next((k for of, k in _AS_IN_PYTHON.items() if isinstance(error, of)), UnknownError)
+        raise kind(None, None, f"{type(error).__name__}: {error} [Op:EagerPyFunc]") from error
     return _typed(found, Tout)
+
+
+#: What errors of Python's become where TensorFlow calls a function: in this order, others are unknown.
+_AS_IN_PYTHON: dict[type[Exception], type[OpError]] = {
+    StopIteration: OutOfRangeError,
+    MemoryError: ResourceExhaustedError,
+    NotImplementedError: UnimplementedError,
+    ValueError: InvalidArgumentError,
+    TypeError: InvalidArgumentError,
+}
 
 
 def _decorator(through: Any, **words: Any) -> Any:

@@ -151,6 +151,9 @@ math.floordiv | x, y, name=None | S.floor_divide(x, y)
 math.floormod math.mod | x, y, name=None | S.remainder(x, y)
 math.greater greater | x, y, name=None | S.greater(x, y)
 math.greater_equal greater_equal | x, y, name=None | S.greater_equal(x, y)
+math.betainc | a, b, x, name=None | S.betainc(*together(a, b, x))
+math.igamma | a, x, name=None | S.gammainc(*pair(a, x))
+math.igammac | a, x, name=None | S.gammaincc(*pair(a, x))
 math.imag | input, name=None | S.imag(input)
 math.is_finite | x, name=None | S.isfinite(x)
 math.is_inf | x, name=None | S.isinf(x)
@@ -224,6 +227,7 @@ bitwise.right_shift | x, y, name=None | S.bitwise_right_shift(x, y)
     polynomial=polynomial,
     square_apart=square_apart,
     power=power,
+    together=lambda *xs: tensors_of(xs),
     truncated=truncated,
 )
 

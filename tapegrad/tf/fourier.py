@@ -30,21 +30,39 @@ def _lengths(fft_length: Any) -> Any:
 
 
 def _real(x: Any, fft_length: Any, rank: int) -> Tensor:
-    return S.rfftn(convert(x), s=_lengths(fft_length), axes=_axes(rank))
+    x = convert(x)
+    if fft_length is None and _nothing(x, rank):
+        return S.cast(x, np.dtype(np.complex128 if x.array.dtype.itemsize == 8 else np.complex64))
+    return S.rfftn(x, s=_lengths(fft_length), axes=_axes(rank))
 
 
 def _unreal(x: Any, fft_length: Any, rank: int) -> Tensor:
-    return S.irfftn(_complex(x), s=_lengths(fft_length), axes=_axes(rank))
+    x = _complex(x)
+    if fft_length is None and _nothing(x, rank):
+        return S.real(x)
+    return S.irfftn(x, s=_lengths(fft_length), axes=_axes(rank))
+
+
+def _nothing(x: Tensor, rank: int) -> bool:
+    """Whether there is nothing to transform: no element along one of the last axes."""
+    return 0 in x.array.shape[-rank:]
+
+
+def _whole(x: Any, rank: int, *, back: bool = False) -> Tensor:
+    x = _complex(x)
+    if _nothing(x, rank):
+        return S.positive(x)
+    return (S.ifftn if back else S.fftn)(x, axes=_axes(rank))
 
 
 table(
     """
-signal.fft | input, name=None | S.fft(_complex(input))
-signal.ifft | input, name=None | S.ifft(_complex(input))
-signal.fft2d | input, name=None | S.fftn(_complex(input), axes=_axes(2))
-signal.ifft2d | input, name=None | S.ifftn(_complex(input), axes=_axes(2))
-signal.fft3d | input, name=None | S.fftn(_complex(input), axes=_axes(3))
-signal.ifft3d | input, name=None | S.ifftn(_complex(input), axes=_axes(3))
+signal.fft | input, name=None | _whole(input, 1)
+signal.ifft | input, name=None | _whole(input, 1, back=True)
+signal.fft2d | input, name=None | _whole(input, 2)
+signal.ifft2d | input, name=None | _whole(input, 2, back=True)
+signal.fft3d | input, name=None | _whole(input, 3)
+signal.ifft3d | input, name=None | _whole(input, 3, back=True)
 signal.rfft | input_tensor, fft_length=None, name=None | _real(input_tensor, fft_length, 1)
 signal.rfft2d | input_tensor, fft_length=None, name=None | _real(input_tensor, fft_length, 2)
 signal.rfft3d | input_tensor, fft_length=None, name=None | _real(input_tensor, fft_length, 3)
@@ -56,8 +74,7 @@ signal.ifftshift | x, axes=None, name=None | S.ifftshift(C(x), axes=axes)
 """,
     S=S,
     C=convert,
-    _axes=_axes,
-    _complex=_complex,
+    _whole=_whole,
     _real=_real,
     _unreal=_unreal,
 )

@@ -12,6 +12,7 @@ from tapegrad.tf.dtypes import as_dtype, float32
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
 from tapegrad.tf.operators import shape_text
+from tapegrad.tf.shapes import TensorShape
 from tapegrad.tf.shaping import pad
 from tapegrad.tf.style import S
 from tapegrad.tf.tensor import Tensor
@@ -30,6 +31,11 @@ def frame(
 ) -> Tensor:
     """Pieces of a length, each a step after the one before: (..., samples, ...) -> (..., frames, frame_length, ...)."""
     x = convert(signal)
+    if not x.array.ndim:
+        raise ValueError("tf.signal.frame: Shape () must have rank at least 1")
+    for what in (frame_length, frame_step):
+        if np.ndim(what):
+            raise ValueError(f"tf.signal.frame: Shape {TensorShape(np.shape(what))} must have rank 0: a length and a step are numbers")
     axis = axis % x.array.ndim
     size, step, n = int(frame_length), int(frame_step), x.array.shape[axis]
     if pad_end:

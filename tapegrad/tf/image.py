@@ -67,8 +67,23 @@ def crop_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, targ
     top, left, height, width = (int(v) for v in (offset_height, offset_width, target_height, target_width))
     h, w = x.array.shape[-3:-1]
     if top < 0 or left < 0 or height <= 0 or width <= 0 or h < top + height or w < left + width:
-        raise ValueError(f"crop_to_bounding_box: {height} x {width} at ({top}, {left}) is not within an image of {h} x {w}")
+        raise _misplaced("crop_to_bounding_box", (top, left), (height, width), (h, w), outside=(height + top > h, width + left > w))
     return S.getitem(x, (..., slice(top, top + height), slice(left, left + width), slice(None)))
+
+
+def _misplaced(name: str, offset: Any, target: Any, size: Any, *, outside: Any) -> ValueError:
+    """What is wrong with a box in an image, or an image in a box."""
+    said = []
+    if 0 in size:
+        said.append("inner 3 dims of 'image.shape' must be > 0")
+    for what, at, n, out in zip(("height", "width"), offset, target, outside, strict=True):
+        if at < 0:
+            said.append(f"offset_{what} must be >= 0")
+        if n <= 0:
+            said.append(f"target_{what} must be > 0")
+        if out:
+            said.append(f"{what} must be {'>= target + offset' if name.startswith('crop') else '<= target - offset'}")
+    return ValueError(f"{name}: {'; '.join(said)}: {target[0]} x {target[1]} at {tuple(offset)}, image {size[0]} x {size[1]}")
 
 
 def pad_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any) -> Tensor:
@@ -224,6 +239,8 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
 def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
     """Three channels of one."""
     x = convert(images)
+    if not x.array.ndim or x.array.shape[-1] != 1:
+        raise ValueError(f"Last dimension of a grayscale image should be size 1, got shape {x.shape}.")
     return S.broadcast_to(x, (*x.array.shape[:-1], 3))
 
 
@@ -237,7 +254,10 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
 
     def stretched(x: Tensor) -> Tensor:
         mean = S.mean(x, axis=(-3, -2), keepdims=True)
-        return S.add(S.multiply(S.subtract(x, mean), convert(contrast_factor, x.array.dtype, prefer=True)), mean)
+        factor = convert(contrast_factor, x.array.dtype, prefer=True)
+        if factor.array.shape:
+            raise InvalidArgumentError(None, None, f"contrast_factor must be scalar: {list(factor.array.shape)} [Op:AdjustContrastv2]")
+        return S.add(S.multiply(S.subtract(x, mean), factor), mean)
 
     return _through_floats(images, stretched)
 

@@ -135,11 +135,20 @@ def decode_raw(
     raw = convert(input_bytes).array
     dtype = as_dtype(out_type).numpy
     read = dtype.newbyteorder("<" if little_endian else ">")
+    sizes = [len(b) for b in raw.ravel().tolist()]
+    if fixed_length is None and len(set(sizes)) > 1:
+        k = next(k for k, n in enumerate(sizes) if n != sizes[0])
+        text = f"DecodeRaw requires input strings to all be the same size, but element {k} has size {sizes[k]} != {sizes[0]}"
+        raise InvalidArgumentError(None, None, f"{text} [Op:DecodeRaw]")
+    whole = fixed_length if fixed_length is not None else sizes[0] if sizes else 0
+    if whole % dtype.itemsize:
+        text = f"Input to DecodeRaw has length {whole} that is not a multiple of {dtype.itemsize}, the size of {as_dtype(dtype).name}"
+        raise InvalidArgumentError(None, None, f"{text} [Op:DecodeRaw]")
     rows = [
         np.frombuffer(b if fixed_length is None else b[:fixed_length].ljust(fixed_length, b"\0"), read)
         for b in raw.ravel().tolist()
     ]
-    return fresh(np.asarray(rows).astype(dtype).reshape((*raw.shape, -1)))
+    return fresh(np.asarray(rows).astype(dtype).reshape((*raw.shape, whole // dtype.itemsize)))
 
 
 def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:

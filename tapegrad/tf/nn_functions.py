@@ -13,7 +13,7 @@ from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export, table
 from tapegrad.tf.gathering import furthest, gather
 from tapegrad.tf.operators import mismatch_in, pair, shape_text
-from tapegrad.tf.reducing import axes_of
+from tapegrad.tf.reducing import axes_of, reduce_mean
 from tapegrad.tf.style import S, not_allowed
 from tapegrad.tf.tensor import Tensor
 
@@ -49,11 +49,11 @@ def _silu(x: Any, beta: Any) -> Tensor:
 
 def _selu(x: Tensor) -> Tensor:
     """SELU, whose derivative at 0 is TensorFlow's: that of the right side."""
-    return S.where(S.less(x, 0), S.selu(x), S.multiply(x, x.array.dtype.type(1.0507009873554805)))
+    return S.where(S.less(x, 0), S.selu(x), S.multiply(x, 1.0507009873554805))
 
 
 def _crelu(x: Any, axis: int) -> Tensor:
-    x = _floating(x, "Relu")
+    x = convert(x)
     return S.relu(S.concat([x, S.negative(x)], axis=axis))
 
 
@@ -201,6 +201,11 @@ def scale_regularization_loss(regularization_loss: Any) -> Tensor:
 @export("nn.moments")
 def moments(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
     """Mean and variance along axes."""
+    x = convert(x)
+    if x.array.dtype.kind in "iu":
+        mean = reduce_mean(x, axes, True)
+        variance = reduce_mean(S.square(S.subtract(x, mean)), axes, keepdims)
+        return (mean if keepdims else reduce_mean(x, axes)), variance
     x = _floating(x, "Mean")
     axis = axes_of(axes, x.array.ndim)
     mean = S.mean(x, axis=axis, keepdims=True)

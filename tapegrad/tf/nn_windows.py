@@ -329,6 +329,11 @@ def _pooled(
     x = _last(x, first)
     window, stride = spread(ksize, rank, "ksize"), spread(strides, rank, "strides")
     dilation = spread(dilations, rank, "dilations")
+    if min(window, default=1) <= 0:
+        text = f"Sliding window ksize must be positive. The specified or inferred ksize is: {list(window)}"
+        raise invalid("MaxPool" if largest else "AvgPool", text)
+    if min(stride, default=1) <= 0:
+        raise invalid("MaxPool" if largest else "AvgPool", f"Sliding window strides must be positive, got {list(stride)}")
     size = x.array.shape[1:-1]
     pads = padded(padding, size, window, stride, dilation)
     _check_sizes(size, window, pads, dilation, "pooling")
@@ -355,11 +360,18 @@ for _rank, _letters in ((1, "NWC"), (2, "NHWC"), (3, "NDHWC")):
     _pool(f"avg_pool{_rank}d", _rank, False, _letters)
 
 
+def _pooled_rank(input: Any) -> None:
+    x = convert(input)
+    if not 3 <= x.array.ndim <= 5:
+        raise ValueError(f"`input.shape.rank` must be 3, 4 or 5. Received: input.shape={x.shape} of rank {x.array.ndim}.")
+
+
 @export("nn.max_pool")
 def max_pool(
     input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = None, name: str | None = None
 ) -> Tensor:
     """The largest element of each window, over as many axes as there are."""
+    _pooled_rank(input)
     return _pooled(input, ksize, strides, padding, data_format, convert(input).array.ndim - 2, True)
 
 
@@ -368,6 +380,7 @@ def avg_pool(
     input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = None, name: str | None = None
 ) -> Tensor:
     """The mean of each window, over as many axes as there are."""
+    _pooled_rank(input)
     return _pooled(input, ksize, strides, padding, data_format, convert(input).array.ndim - 2, False)
 
 

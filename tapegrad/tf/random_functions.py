@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad import philox
+from tapegrad.dtypes import finfo
 from tapegrad.random import drawn_by
 from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.dtypes import as_dtype, float32, int64
@@ -245,7 +246,8 @@ def gamma(shape: Any, alpha: Any, beta: Any = None, dtype: Any = float32, seed: 
     b = np.asarray(convert(1.0 if beta is None else beta, wanted, prefer=True).array, np.float64)
     a, b = np.broadcast_arrays(a, b)
     drawn = _numpy_generator("gamma", seed).standard_gamma(a, size=(*lengths(shape), *a.shape)) / b
-    return fresh(np.asarray(drawn).astype(wanted)[()])
+    least = float(finfo(wanted).smallest_normal)  # a small alpha gives numbers that a dtype would round to 0
+    return fresh(np.maximum(drawn, least).astype(wanted)[()])
 
 
 @export("random.poisson")

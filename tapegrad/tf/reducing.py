@@ -223,6 +223,8 @@ def _arg(x: Any, axis: Any, output_type: Any, op: Any) -> Tensor:
 
 
 def _axis(axis: Any, rank: int, name: str) -> int:
+    if np.ndim(axis):
+        raise invalid(name, f"ScanOp: axis must be a scalar, not [{','.join(map(str, np.shape(axis)))}]")
     axis = int(axis)
     if not -rank <= axis < rank:
         raise invalid(None, f"{name}: Expected scan axis in the range [{-rank}, {rank}), but got {axis}")
@@ -341,13 +343,22 @@ def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) ->
 @export("sort")
 def sort(values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None) -> Tensor:
     """The elements along an axis in order."""
-    return S.sort(convert(values), axis=int(axis), descending=_descending(direction))
+    x = convert(values)
+    return S.sort(x, axis=_sorted_axis(x, axis), descending=_descending(direction))
+
+
+def _sorted_axis(x: Tensor, axis: Any) -> int:
+    rank = x.array.ndim
+    if not -rank <= int(axis) < rank:
+        raise invalid(None, f"sort: axis {int(axis)} of shape {shape_text(x.array)}: slice index {int(axis)} out of bounds")
+    return int(axis)
 
 
 @export("argsort")
 def argsort(values: Any, axis: Any = -1, direction: str = "ASCENDING", stable: bool = False, name: str | None = None) -> Tensor:
     """The indices that put the elements along an axis in order."""
-    return cast(S.argsort(convert(values), axis=int(axis), descending=_descending(direction)), np.int32)
+    x = convert(values)
+    return cast(S.argsort(x, axis=_sorted_axis(x, axis), descending=_descending(direction)), np.int32)
 
 
 def _descending(direction: str) -> bool:

@@ -56,6 +56,7 @@ def regex_replace(input: Any, pattern: Any, rewrite: Any, replace_global: bool =
     """What a pattern matches, replaced; groups are named by a backslash and a number."""
     p, r = (_raw(v).item() for v in (pattern, rewrite))
     compiled = re.compile(p)
+    r = r.replace(b"\\0", b"\\g<0>")  # all that was matched; Python would take it for the character of number 0
     return each(lambda b: compiled.sub(r, b, 0 if replace_global else 1), input)
 
 
@@ -72,14 +73,26 @@ def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
 
 def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
     """A part of each string."""
-    a, n = int(pos), int(len)
-    for b in _raw(input).reshape(-1).tolist():
-        size = b.decode().__len__() if unit == "UTF8_CHAR" else b.__len__()
+    texts, first, many = np.asarray(_raw(input), object), host(pos), host(len)
+    if first.shape != many.shape:
+        raise ValueError(f"pos and len must have the same shape, got {list(first.shape)} and {list(many.shape)}")
+    try:
+        texts, first, many = np.broadcast_arrays(texts, first, many)
+    except ValueError:
+        raise InvalidArgumentError(
+            None, None, f"Incompatible shapes: {list(texts.shape)} vs. {list(first.shape)} [Op:Substr]"
+        ) from None
+    found = np.empty(texts.shape, object)
+    for place in np.ndindex(*texts.shape):
+        b: Any = texts[place]
+        a, n = int(first[place]), int(many[place])
+        whole: Any = b.decode() if unit == "UTF8_CHAR" else b
+        size = whole.__len__()
         if not -size <= a <= size:
             raise InvalidArgumentError(None, None, f"pos {a} out of range for string b{b!r} [Op:Substr]")
-    if unit == "UTF8_CHAR":
-        return each(lambda b: b.decode()[a : a + n if a >= 0 or a + n < 0 else None].encode(), input)
-    return each(lambda b: b[a : a + n if a >= 0 or a + n < 0 else None], input)
+        part = whole[a : a + n if a >= 0 or a + n < 0 else None]
+        found[place] = part.encode() if unit == "UTF8_CHAR" else part
+    return made(found)
 
 
 def bytes_split(input: Any, name: str | None = None) -> Tensor:
@@ -173,14 +186,17 @@ def as_string(
 
     def text(v: Any) -> bytes:
         if kind == "O":
-            return v
+            return v.rjust(max(width, 0))
+        if kind == "c":
+            return f"({number(v.real)},{number(v.imag)})".encode()
         if kind == "b":
             return b"true" if v else b"false"
         if kind in "iu":
             return format(v, form + "d").encode()
-        return format(
-            float(v), form + (digits or ("" if shortest else ".6")) + ("e" if scientific else "g" if shortest else "f")
-        ).encode()
+        return number(v).encode()
+
+    def number(v: Any) -> str:
+        return format(float(v), form + (digits or ("" if shortest else ".6")) + ("e" if scientific else "g" if shortest else "f"))
 
     found = np.empty(raw.shape, object)
     flat = found.reshape(-1)
@@ -211,7 +227,10 @@ def format_(template: str, inputs: Any, placeholder: str = "{}", summarize: int 
     given = inputs if isinstance(inputs, list | tuple) else [inputs]
     parts = template.split(placeholder)
     if len(parts) - 1 != len(given):
-        raise ValueError(f"{len(parts) - 1} placeholder(s) in template does not match {len(given)} tensor(s) provided as input")
+        raise ValueError(
+            f"The template expects {len(parts) - 1} tensors, but the inputs only has {len(given)}. Please ensure the number of "
+            "placeholders in template matches inputs length."
+        )
     text = parts[0]
     for x, rest in zip(given, parts[1:], strict=True):
         text += formatted(convert(x).numpy(), summarize) + rest

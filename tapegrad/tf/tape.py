@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 from collections.abc import Iterator
 from enum import Enum
 from types import TracebackType
@@ -101,8 +102,8 @@ class GradientTape:
                 self._tape.watch(x)
 
     def watched_variables(self) -> tuple[Any, ...]:
-        """The variables that this tape watches, in the order in which it met them."""
-        return self._tape.watched_variables()
+        """The variables that this tape watches, in the order in which they were made."""
+        return tuple(sorted(self._tape.watched_variables(), key=lambda v: getattr(v, "_born", math.inf)))
 
     @contextlib.contextmanager
     def stop_recording(self) -> Iterator[None]:
@@ -185,6 +186,9 @@ class GradientTape:
         _mode(unconnected_gradients)
         y, x = convert(target), core.standing_for(source)
         a, b = y.array.shape, x.array.shape
+        if (a and len(a) < 2) or (b and len(b) < 2):
+            shapes = f"target {y.shape} and source {tuple(b)}"
+            raise ValueError(f"batch_jacobian: target and source must have rank at least 2 (a batch axis and another), got {shapes}")
         if not a or not b or a[:1] != b[:1]:
             raise ValueError(f"Need first dimension of target shape ({y.shape}) and source shape ({b}) to match.")
         self._may_loop(experimental_use_pfor)

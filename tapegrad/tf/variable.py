@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from enum import Enum
 from typing import Any, NoReturn
@@ -22,6 +23,9 @@ from tapegrad.tf.slices import IndexedSlices
 from tapegrad.tf.tensor import CPU, Absent, Reference, Tensor, made, shown, truth, values
 from tapegrad.tf.variable_parts import give_operators
 from tapegrad.variable import Variable as CoreVariable
+
+#: Variables in the order in which they were made.
+_BIRTHS = itertools.count()
 
 
 class VariableSynchronization(Enum):
@@ -45,7 +49,7 @@ class VariableAggregation(Enum):
 class Variable(CoreVariable):
     """A tensor whose value can be replaced by `assign`; tapes watch it by themselves if it is `trainable`."""
 
-    __slots__ = ("__dict__", "_aggregation", "_constraint", "_label", "_spec", "_synchronization")  # users hang their own on it
+    __slots__ = ("__dict__", "_aggregation", "_born", "_constraint", "_label", "_spec", "_synchronization")  # users hang their own on it
 
     __array_priority__ = 100
 
@@ -86,6 +90,7 @@ class Variable(CoreVariable):
                 f"The initial value's shape ({tuple(raw.shape)}) is not compatible with the explicitly supplied `shape` "
                 f"argument ({self._spec})."
             )
+        self._born = next(_BIRTHS)
         self._constraint = constraint
         self._synchronization = synchronization
         self._aggregation = aggregation

@@ -34,6 +34,8 @@ LOOSE = {
     "beta": "products of infinities, which SciPy decides by cases",
     "betaln": "differences of infinities, which SciPy decides by cases",
     "polygamma_gap": "differences of infinities",
+    "gammainc": "the incomplete gamma function where it is not defined, and at infinity",
+    "gammaincc": "the incomplete gamma function where it is not defined, and at infinity",
 }
 #: The same, of integers alone.
 NO_INTEGERS = {

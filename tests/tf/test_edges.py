@@ -220,3 +220,53 @@ def test_batches_of_sizes_in_turn():
 
 def test_numbers_as_texts_by_both_names():
     assert tf.as_string([1, 2]).numpy().tolist() == tf.strings.as_string([1, 2]).numpy().tolist() == [b"1", b"2"]
+
+
+def test_nothing_is_transformed_into_nothing():
+    for n in (1, 2, 3):
+        empty = tf.zeros([0] * n, tf.complex64)
+        name = "" if n == 1 else f"{n}d"
+        assert getattr(tf.signal, f"fft{name}")(empty).shape == getattr(tf.signal, f"ifft{name}")(empty).shape == (0,) * n
+        assert getattr(tf.signal, f"irfft{name}")(empty).dtype == tf.float32
+        assert getattr(tf.signal, f"rfft{name}")(tf.zeros([0] * n, tf.float64)).dtype == tf.complex128
+    assert tf.scan(lambda a, x: a + x, tf.zeros([0]), tf.constant(1.5)).shape == (0,)
+
+
+def test_watched_variables_come_in_the_order_in_which_they_were_made():
+    first, second, third = (tf.Variable(1.5) for _ in range(3))
+    with tf.GradientTape() as tape:
+        third * first * second
+    assert [v is w for v, w in zip(tape.watched_variables(), (first, second, third), strict=True)] == [True] * 3
+
+
+def test_a_batch_jacobian_needs_an_axis_beside_the_batch():
+    with tf.GradientTape(persistent=True) as tape:
+        x = tf.constant([1.5, 2.5])
+        tape.watch(x)
+        y = x * x
+    with pytest.raises(ValueError, match="must have rank at least 2"):
+        tape.batch_jacobian(y, x)
+
+
+def test_parts_of_texts_each_from_its_own_place():
+    found = tf.strings.substr([["hello"], ["world"]], [1, 2], [2, 3])
+    assert found.numpy().tolist() == [[b"el", b"llo"], [b"or", b"rld"]]
+    assert tf.strings.regex_replace("abc", "b+", r"<\0>").numpy() == b"a<b>c"
+    assert tf.strings.as_string([1 + 2j], precision=1).numpy().tolist() == [b"(1.0,2.0)"]
+    assert tf.strings.as_string(["hi"], width=4).numpy().tolist() == [b"  hi"]
+    assert tf.io.decode_raw(tf.constant([], tf.string), tf.int16).shape == (0, 0)
+
+
+def test_gamma_numbers_of_a_small_alpha_are_positive():
+    assert (tf.random.gamma([99], 1e-5, seed=1).numpy() > 0).all()
+
+
+def test_moments_and_crelu_of_integers():
+    assert [v.numpy() for v in tf.nn.moments(tf.constant([1, 2, 4, 9]), [0])] == [4, 9]
+    assert tf.nn.crelu(tf.constant([1, -2])).numpy().tolist() == [1, 0, 0, 2]
+    np.testing.assert_allclose(tf.nn.selu(tf.constant([1.5], tf.bfloat16)).numpy().astype(np.float32), [1.5703125])
+
+
+@pytest.mark.parametrize("name", ["elu", "selu", "leaky_relu", "relu", "relu6", "silu", "gelu", "softplus", "softsign", "crelu"])
+def test_activations_keep_bfloat16(name):
+    assert getattr(tf.nn, name)(tf.constant([1.5, -2.5], tf.bfloat16)).dtype == tf.bfloat16

@@ -156,3 +156,27 @@ def test_the_best_boxes_of_all_classes_with_their_classes():
     np.testing.assert_allclose(found.nmsed_scores, [[0.9, 0.9, 0.8]])
     np.testing.assert_array_equal(found.nmsed_boxes[0], BOXES[[0, 3, 2]])
     assert found.valid_detections.numpy().tolist() == [3]
+
+
+def test_incomplete_gamma_and_beta_functions_are_integrals():
+    t = (np.arange(200000) + 0.5) / 200000
+    a, b, x = 1.75, 2.5, 0.6
+    e = (np.exp(-3 * t) * (3 * t) ** (a - 1)).mean() * 3 / np.exp(tf.math.lgamma(tf.constant(a, tf.float64)))
+    np.testing.assert_allclose(tf.math.igamma(tf.constant(a, tf.float64), 3.0), e, rtol=1e-6)
+    np.testing.assert_allclose(tf.math.igammac(tf.constant(a, tf.float64), 3.0), 1 - e, rtol=1e-5)
+    share = (t ** (a - 1) * (1 - t) ** (b - 1)) / (t ** (a - 1) * (1 - t) ** (b - 1)).sum()
+    np.testing.assert_allclose(tf.math.betainc(tf.constant(a, tf.float64), b, x), share[t < x].sum(), rtol=1e-5)
+    with tf.GradientTape() as tape:
+        v = tf.constant(2.0)
+        tape.watch(v)
+        y = tf.math.igamma(1.0, v)
+    np.testing.assert_allclose(tape.gradient(y, v), np.exp(-2.0), rtol=1e-6)
+
+
+def test_the_order_of_an_incomplete_gamma_function_says_that_its_derivative_is_missing():
+    with tf.GradientTape() as tape:
+        a = tf.constant(1.5)
+        tape.watch(a)
+        y = tf.math.igamma(a, 2.0)
+    with pytest.raises(Exception, match="gammainc: the derivative for a is not implemented"):
+        tape.gradient(y, a)
