@@ -7,7 +7,8 @@ import types
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, final
 
 from tapegrad.core import recorder as rec
-from tapegrad.core.recorder import Recorder, state
+from tapegrad.core.cuts import noted, paused
+from tapegrad.core.recorder import NOTING, Recorder, state
 from tapegrad.core.tensor import Tensor, tensor
 from tapegrad.errors import ArgumentError
 from tapegrad.ops.convert import asarray, raw_of
@@ -44,6 +45,8 @@ class no_grad:
         self._stopped: list[list[Recorder]] = []
 
     def __enter__(self) -> Self:
+        if NOTING:
+            paused("no_grad")
         self._stopped.append(rec.pause(list(state.active.recorders)))
         return self
 
@@ -119,4 +122,6 @@ def _off(body: Any) -> Generator[Any, Any, Any]:
 def stop_gradient(x: Any) -> Any:
     """The same values (of a tensor, or each in a nested structure), as constants to every tape.  None stays None."""
     leaves, rebuild = flatten(x)
+    if NOTING:
+        noted("stop_gradient", [v.read()[1] for v in leaves if isinstance(v, Tensor)])
     return rebuild([None if v is None else tensor(raw_of(v if isinstance(v, Tensor) else asarray(v))) for v in leaves])

@@ -22,6 +22,7 @@ from tapegrad.asked import (
     zeros_for,
 )
 from tapegrad.core import recorder as rec
+from tapegrad.core.cuts import paused
 from tapegrad.core.engine import advance, sweep
 from tapegrad.core.foreign import WATCHING
 from tapegrad.core.node import WATCH, make_node
@@ -52,6 +53,7 @@ class GradientTape:
 
     * `persistent`: several derivatives can be taken; otherwise values are let go of as the first one is computed.
     * `watch_accessed_variables`: trainable variables are watched when they are read; otherwise call `watch`.
+    * `traced`: note where values lose their derivative, so that `explain` can name file and line.
 
     Tapes nest to any order: what an inner tape computes is recorded by the outer ones.  For complex values the
     gradient of a real target is df/dRe + i df/dIm, the conjugate Wirtinger derivative that TensorFlow and PyTorch use.
@@ -68,12 +70,17 @@ class GradientTape:
     (Tensor(6.75, dtype=float32), Tensor(9., dtype=float32))
     """
 
-    __slots__ = ("__weakref__", "_persistent", "_recorder", "_spent", "_watched", "_watches")
+    __slots__ = ("__weakref__", "_persistent", "_recorder", "_spent", "_traced", "_watched", "_watches")
 
-    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+    def __init__(
+        self, persistent: bool = False, watch_accessed_variables: bool = True, *, traced: bool = False
+    ) -> None:
         self._persistent = persistent
         self._watches = watch_accessed_variables
+        self._traced = traced
         self._recorder = Recorder(auto=watch_accessed_variables)
+        if traced:
+            self._recorder.cuts = []
         self._spent = False
         self._watched: tuple[Variable, ...] = ()  # what a spent tape has watched
 
@@ -150,6 +157,8 @@ class GradientTape:
         """Record nothing to this tape inside; other tapes go on."""
         if not self._recorder.entered:
             raise ValueError("stop_recording(): this tape is not recording")
+        if rec.NOTING:
+            paused("tape.stop_recording()")
         stopped = rec.pause([self._recorder])
         try:
             yield
@@ -163,6 +172,8 @@ class GradientTape:
             rec.leave(self._recorder)
         rec.release(self._recorder)
         self._recorder = Recorder(auto=self._watches)
+        if self._traced:
+            self._recorder.cuts = []
         self._spent = False
         if entered:
             rec.enter(self._recorder)
@@ -263,6 +274,29 @@ class GradientTape:
             return [None if x is None else F.zeros((0, *x.array.shape), dtype=x.array.dtype) for x in sources]
         each = self._sweep([self._seeds([target], [tensor(rows[k])], sources) for k in range(size)], sources)
         return [None if gs[0] is None else F.stack(list(gs)) for gs in zip(*each, strict=True)]
+
+    def explain(self, target: Any, source: Any) -> str:
+        """Whether the gradient of a tensor for another is there, through which ops; or why it is None, in a sentence.
+
+        Ask before `gradient`, which spends a tape that is not persistent.  A tape with `traced=True` also names the places
+        where values were cut off from the source: by `stop_gradient`, `no_grad`, a cast to integers, a comparison, `x.numpy()`.
+        Raises SpentError as `gradient`.
+
+        >>> import tapegrad as tg
+        >>> x, w = tg.asarray(1.5), tg.Variable(2.0)
+        >>> with tg.GradientTape() as tape:
+        ...     y = tg.sin(w * x)
+        >>> tape.explain(y, w)
+        'a gradient, through 2 ops: source -> multiply -> sin -> target'
+        >>> tape.explain(y, x)
+        'None: the source was never watched by this tape; call tape.watch(source) inside its context, before it is used'
+        """
+        from tapegrad.inspect.explaining import explained
+
+        check_target("explain", target)
+        check_target("explain", source, "source")
+        self._check_ready()
+        return explained(target, present(source) if STAND_INS else source, self._recorder)
 
     def _push(self, sources: list[Any], tangents: list[Any], targets: list[Any]) -> list[Any]:
         """The tangents of the targets, through what this tape has recorded; zeros where they do not depend on the sources.

@@ -102,7 +102,7 @@ class Variable(Tensor):
         if value is None:
             raise ArgumentError(
                 f"{self._label()}.{what}(value): expected an array or a number, got None; a gradient is None where the target "
-                "does not depend on the source, or was computed outside the tape"
+                "does not depend on the source, or was computed outside the tape; tape.explain(target, source) says why"
             )
         raw = raw_of(value if isinstance(value, Tensor) else asarray(value, dtype=self.array.dtype, copy=copy))
         if getattr(raw, "symbolic", False) and not TRACED.here():

@@ -51,7 +51,7 @@ _tidying = _thread.RLock()
 class Recorder:
     """The core of a tape: what nodes and thread state know of it, so that nothing refers to the tape itself."""
 
-    __slots__ = ("auto", "beside", "entered", "groups", "inner", "keeping", "levels", "live", "on_push", "serial", "variables")
+    __slots__ = ("auto", "beside", "cuts", "entered", "groups", "inner", "keeping", "levels", "live", "on_push", "serial", "variables")
 
     def __init__(
         self,
@@ -71,6 +71,7 @@ class Recorder:
         self.variables: list[Any] = []  # those watched, in order
         self.groups: dict[frozenset[Recorder], Owners] = {}
         self.on_push = on_push  # forward mode: called with every node as it is made, and the recorder
+        self.cuts: list[Any] | None = None  # where values lost their derivative, if that is noted
         self.beside: Any = None  # what another library records of the same sources, told to `start` and to `stop`
 
 
@@ -242,11 +243,17 @@ def record_always(recorder: Recorder) -> None:
         state.active = state.active.plus(recorder)
 
 
+#: Recorders that are entered and note where values lose their derivative; ops look whether there are any.
+NOTING: list[Recorder] = []
+
+
 def enter(recorder: Recorder) -> None:
     recorder.entered = True
     recorder.serial = _serial()
     recorder.levels = state.levels
     state.active = state.active.plus(recorder)
+    if recorder.cuts is not None:
+        NOTING.append(recorder)
     if recorder.beside is not None:
         recorder.beside.start()
 
@@ -255,6 +262,8 @@ def leave(recorder: Recorder) -> None:
     """Take the recorder out of this thread's active ones, whatever has been entered or left since."""
     recorder.entered = False
     state.active = state.active.minus(recorder)
+    if recorder.cuts is not None and recorder in NOTING:
+        NOTING.remove(recorder)
     if recorder.beside is not None:
         recorder.beside.stop()
 

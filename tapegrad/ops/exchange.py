@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.core.recorder import state
+from tapegrad.core.cuts import noted
+from tapegrad.core.recorder import NOTING, state
 from tapegrad.core.tensor import Tensor
 from tapegrad.dtypes import as_dtype
 from tapegrad.errors import DetachedError
@@ -38,7 +39,10 @@ def is_recorded(node: Node | None) -> bool:
 
 def numpy(self: Tensor) -> np.ndarray[Any, Any]:
     """The values as a NumPy array, which shares memory with the tensor where it can and is then read-only."""
-    found = np.asarray(self.read()[0])
+    raw, node = self.read()
+    if NOTING:
+        noted("x.numpy()", (node,))
+    found = np.asarray(raw)
     if found.flags.writeable:
         found = found.view()
         found.flags.writeable = False

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tapegrad.errors import ArgumentError, ShapeError
 from tapegrad.registry import composite
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 #: How many elements of a padding stand before a signal and behind it, for a filter of m.
-_MODES = {
+_MODES: dict[str, Callable[[int], tuple[int, int]]] = {
     "full": lambda m: (m - 1, m - 1),
     "same": lambda m: (m // 2, (m - 1) // 2),
     "valid": lambda m: (0, 0),

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from tapegrad.core.cuts import noted
 from tapegrad.core.foreign import STANDING
 from tapegrad.core.node import Node, tick
-from tapegrad.core.recorder import state
+from tapegrad.core.recorder import NOTING, state
 from tapegrad.core.tensor import Tensor, linked, standing_for
 from tapegrad.errors import DeclarationError
 from tapegrad.registry.around import surrounded
@@ -114,6 +115,8 @@ def _environment(op: Op, style: Style | None) -> dict[str, Any]:
         "SCALARS": SCALARS,
         "SPACES": SPACES,
         "state": state,
+        "NOTING": NOTING,
+        "noted": noted,
         "tick": tick,
         "space_of": space_of,
         "unpack": call.unpack,

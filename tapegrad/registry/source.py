@@ -49,6 +49,9 @@ def entry_source(op: Op, *, styled: bool = False, holds: bool = False) -> str:
     lines += [f"    out = {_new(styled)}", "    out.array = y", "    out.like = None"]
     watched = [i for i, a in enumerate(op.arrays) if op.kind != "constant" and a in op.differentiable]
     if not watched:
+        if op.arrays:
+            listed = "nodes" if op.variadic else f"({_nodes(op)},)"
+            lines += ["    if NOTING:", f"        noted({op.name!r}, {listed})"]
         return "\n".join([*lines, "    out.node = None", "    return out"]) + "\n"
     if rules.is_wide(op):
         lines += _record_wide(op, holds)
