@@ -1,12 +1,15 @@
 import copy
 import operator
 import pickle
+import re
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tapegrad as tg
 from tapegrad.errors import DetachedError, DTypeError, ShapeError
+from tapegrad.ops.habits import HABITS
 
 
 def test_conversion_to_python_numbers() -> None:
@@ -176,3 +179,18 @@ def test_methods_that_change_shape_or_dtype_record() -> None:
         y = (x.reshape(4, 1).squeeze() * x.reshape((-1,))).astype(tg.float64).sum()
     assert y.dtype == tg.float64
     np.testing.assert_allclose(tape.gradient(y, x).numpy(), 2 * x.numpy())
+
+
+def test_a_method_that_tensors_have_elsewhere_says_what_is_written_here() -> None:
+    x = tg.asarray([1.0, 2.0])
+    for name, hint in HABITS.items():
+        assert not hasattr(x, name)
+        with pytest.raises(AttributeError, match=f"^'Tensor' object has no attribute '{name}'; {re.escape(hint)}$"):
+            getattr(x, name)
+        for written in re.findall(r"tapegrad\.([\w.]+)\(", hint):
+            found: Any = tg
+            for part in written.split("."):
+                found = getattr(found, part)
+            assert callable(found)
+    with pytest.raises(AttributeError, match="'Variable' object has no attribute 'backward'"):
+        tg.Variable(1.0).backward()

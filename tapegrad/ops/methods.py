@@ -6,10 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.core.cuts import noted
+from tapegrad.core.recorder import NOTING
 from tapegrad.core.tensor import Tensor, linked, tensor
 from tapegrad.errors import DetachedError, DTypeError, ShapeError
 from tapegrad.kernels.batched import Batched
-from tapegrad.ops import array_methods, exchange, inplace, picking, shown
+from tapegrad.ops import (
+    array_methods,
+    exchange,
+    habits,  # noqa: F401  gives Tensor the names of others, with hints
+    inplace,
+    picking,
+    shown,
+)
 from tapegrad.registry.op import OPS
 
 _OPERATORS = {
@@ -96,7 +105,9 @@ def setitem(self: Tensor, key: Any, value: Any, /) -> None:
 
 def scalar(self: Tensor, what: str) -> Any:
     """The only element, as a NumPy scalar."""
-    raw = self.read()[0]
+    raw, node = self.read()
+    if NOTING:
+        noted(what, (node,))
     if type(raw) is Batched:
         if what == "int(x)":
             raw.__index__()

@@ -291,9 +291,14 @@ def _bare(module: ModuleType, statement: ast.FunctionDef | ast.ClassDef) -> str:
         return text
     if getattr(module, statement.name) is Tensor:
         own = {n.name for n in statement.body if isinstance(n, ast.FunctionDef)} | set(Tensor.__annotations__)
-        given = [_method(k, v) for k, v in sorted(vars(Tensor).items()) if k not in own and k not in HIDDEN]
+        given = [_method(k, v) for k, v in sorted(vars(Tensor).items()) if k not in own | HIDDEN and is_there(k)]
         text += "\n" + "\n".join("    " + line for member in given for line in member.splitlines())
     return text
+
+
+def is_there(name: str) -> bool:
+    """Whether tensors have it: some names are there only to say what is written in their place."""
+    return hasattr(Tensor, name)
 
 
 def _is_slots(statement: ast.stmt) -> bool:

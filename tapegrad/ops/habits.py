@@ -1,0 +1,67 @@
+"""Methods that arrays have elsewhere and tensors do not: asked for one, a tensor says what is written here."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn, final
+
+from tapegrad.core.tensor import Tensor
+
+_TAPE = "record under `with tapegrad.GradientTape() as tape:` after `tape.watch(x)`, and write `tape.gradient(y, x)`"
+_COPY = "a tensor keeps its values; for memory of its own write tapegrad.asarray(x, copy=True)"
+_FLAT = "write x.reshape(-1)"
+_AXES = "write tapegrad.permute_dims(x, axes), or x.T for a matrix"
+
+#: Names of PyTorch's, NumPy's and TensorFlow's, and what an error says after them.
+HABITS = {
+    "backward": f"{_TAPE}; the tensors of tapegrad.torch have backward()",
+    "requires_grad": f"{_TAPE}; the tensors of tapegrad.torch have requires_grad",
+    "requires_grad_": f"{_TAPE}; the tensors of tapegrad.torch have requires_grad_()",
+    "grad": f"{_TAPE}; the tensors of tapegrad.torch have grad",
+    "detach": "write tapegrad.stop_gradient(x)",
+    "clone": _COPY,
+    "copy": _COPY,
+    "cpu": 'write x.to_device("cpu")',
+    "cuda": 'write x.to_device("GPU:0")',
+    "flatten": _FLAT,
+    "ravel": _FLAT,
+    "view": "write x.reshape(shape)",
+    "transpose": _AXES,
+    "permute": _AXES,
+    "swapaxes": _AXES,
+    "unsqueeze": "write tapegrad.expand_dims(x, axis=axis)",
+    "dot": "write x @ y, or tapegrad.vecdot(x, y)",
+    "mm": "write x @ y",
+    "matmul": "write x @ y",
+    "cumsum": "write tapegrad.cumulative_sum(x, axis=axis)",
+    "cumprod": "write tapegrad.cumulative_prod(x, axis=axis)",
+    "clamp": "write tapegrad.clip(x, low, high)",
+    "get_shape": "write x.shape",
+    "assign": "a tensor is a value; tapegrad.Variable(x) has assign()",
+    **{
+        name: f"write tapegrad.{name}(x)"
+        for name in (
+            *("abs", "argsort", "clip", "conj", "cos", "exp", "log", "median", "nonzero", "pow", "quantile", "repeat"),
+            *("round", "sin", "softmax", "sort", "sqrt", "square", "take", "tanh"),
+        )
+    },
+    **{name: f"write tapegrad.nn.{name}(x)" for name in ("relu", "sigmoid")},
+    **{name: f"write tapegrad.linalg.{name}(x)" for name in ("diagonal", "trace")},
+}
+
+
+@final
+class Habit:
+    """An attribute that is not there, with a hint: `hasattr` says no, as for any other."""
+
+    __slots__ = ("_hint", "_name")
+
+    def __init__(self, name: str, hint: str) -> None:
+        self._name = name
+        self._hint = hint
+
+    def __get__(self, x: Any, cls: type) -> NoReturn:
+        raise AttributeError(f"{cls.__name__!r} object has no attribute {self._name!r}; {self._hint}", name=self._name, obj=x)
+
+
+for _name, _hint in HABITS.items():
+    setattr(Tensor, _name, Habit(_name, _hint))
