@@ -54,6 +54,14 @@ _OF_NN = frozenset(
         *("layer_norm", "group_norm", "rms_norm", "bilinear"),
     ]
 )
+#: What is such a function with other arguments.
+_FORMS_OF_NN = frozenset(
+    [
+        *("affine_grid_generator", "batch_norm", "binary_cross_entropy_with_logits", "constant_pad_nd", "cosine_embedding_loss"),
+        *("ctc_loss", "embedding", "grid_sampler", "hinge_embedding_loss", "instance_norm", "kl_div", "margin_ranking_loss"),
+        *("poisson_nll_loss", "triplet_margin_loss"),
+    ]
+)
 
 
 def __getattr__(name: str) -> _Any:
@@ -62,6 +70,8 @@ def __getattr__(name: str) -> _Any:
 
     if name in _OF_NN:
         return getattr(import_module("tapegrad.torch.nn.functional"), name)
+    if name in _FORMS_OF_NN:
+        return getattr(import_module("tapegrad.torch._nn_forms"), name)
     if name == "vmap":
         return import_module("tapegrad.torch.func").vmap
     if (name in ("_C", "__future__") or not name.startswith("_")) and util.find_spec(f"tapegrad.torch.{name}") is not None:

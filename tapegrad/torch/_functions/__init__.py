@@ -22,13 +22,14 @@ from tapegrad.torch._functions import (
     scatter,
     softmax,
     spectra,
+    whole_numbers,
 )
 from tapegrad.torch._functions._build import FUNCTIONS, METHODS
 from tapegrad.torch._tensor import Tensor
 
 TABLES = (
     *(pointwise, reduce, ordering, create, join, index, scatter, linear, overloads, sampled, softmax, spectra),
-    *(convert, copying, random, random_fill, files),
+    *(convert, copying, random, random_fill, files, whole_numbers),
 )
 
 

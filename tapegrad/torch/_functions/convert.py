@@ -231,6 +231,21 @@ def equal(input: Any, other: Any) -> bool:
     return a.shape == b.shape and bool(np.array_equal(np.asarray(a), np.asarray(b)))
 
 
+def is_signed(input: Any) -> bool:
+    """Whether the dtype has negative numbers."""
+    return bool(input.dtype.is_signed)
+
+
+def is_conj(input: Any) -> bool:
+    """Whether the numbers are still to be conjugated: never, it is done at once."""
+    return False
+
+
+for _function in (is_signed, is_conj):
+    FUNCTIONS[_function.__name__] = METHODS[_function.__name__] = _function
+FUNCTIONS["is_neg"] = METHODS["is_neg"] = is_conj
+METHODS["is_nonzero"] = is_nonzero
+METHODS["__reversed__"] = lambda self: self.flip(0) if self.dim() else self
 METHODS["equal"] = equal
 METHODS["nonzero_static"] = lambda self, *, size, fill_value=-1: _static(self, size, fill_value)
 

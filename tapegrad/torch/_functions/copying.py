@@ -104,9 +104,17 @@ def map_(self: Any, tensor: Any, callable: Any) -> Any:
 @method
 def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
     """Write a value onto the diagonal."""
-    n = min(self.array.shape)
-    i = np.arange(n)
-    self[tuple([_index(i)] * dim(self))] = fill_value
+    shape, axes = self.array.shape, dim(self)
+    if axes < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if axes > 2 and len(set(shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    i = np.arange(min(shape))
+    places = [i] * axes
+    if wrap and axes == 2 and shape[0] > shape[1]:  # it begins anew one row below where it ended
+        k = np.arange(0, shape[0] * shape[1], shape[1] + 1)
+        places = list(np.divmod(k, shape[1]))
+    self[tuple(_index(p) for p in places)] = fill_value
     return self
 
 

@@ -179,6 +179,8 @@ def _heaviside(x: Any, values: Any) -> Any:
 
 
 def _threshold(x: Any, threshold: float, value: float) -> Any:
+    if x.array.dtype.kind in "iu":
+        return S.astype(S.where(S.greater(x, threshold), x, value), x.array.dtype)
     return S.threshold(x, limit=threshold, value=value)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tapegrad.nn  # noqa: F401  declares its ops
+from tapegrad.torch._functions import pointwise
 from tapegrad.torch._functions import softmax as _softmax
 from tapegrad.torch._functions._build import compiled
 from tapegrad.torch._inplace import update
@@ -79,7 +80,7 @@ def _prelu(x: Any, weight: Any) -> Any:
 
 
 __all__: list[str] = []
-_NAMES = {"softplus_of": _softplus, "rrelu_of": _rrelu_}
+_NAMES = {"threshold_of": pointwise._threshold, "softplus_of": _softplus, "rrelu_of": _rrelu_}
 _rows(
     {
         "relu(input)": "S.relu(input)",
@@ -93,7 +94,7 @@ _rows(
         "mish(input)": "S.mish(input)",
         "hardsigmoid(input)": "S.hardsigmoid(input)",
         "hardswish(input)": "S.hardswish(input)",
-        "threshold(input, threshold, value)": "S.threshold(input, limit=threshold, value=value)",
+        "threshold(input, threshold, value)": "threshold_of(input, threshold, value)",
         "rrelu(input, lower=0.125, upper=0.3333333333333333, training=False)": "rrelu_of(input, lower, upper, training)",
     },
     _NAMES,

@@ -253,7 +253,7 @@ def _unfold(x: Any, window: Any, dilation: Any, padding: Any, stride: Any) -> An
             x, _tuple(window, 2), stride=_tuple(stride, 2), padding=_tuple(padding, 2), dilation=_tuple(dilation, 2), layout=_FIRST
         )
     )
-    return _unbatched(S.reshape(y, (*y.array.shape[:2], -1)), batched)
+    return _unbatched(S.reshape(y, (*y.array.shape[:2], math.prod(y.array.shape[2:]))), batched)
 
 
 def _fold(x: Any, size: Any, window: Any, dilation: Any, padding: Any, stride: Any) -> Any:

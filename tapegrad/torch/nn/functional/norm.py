@@ -97,7 +97,7 @@ def _last(input: Any, normalized_shape: Any, name: str) -> Any:
 
 def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """`input` with mean 0 and variance 1 over its last axes."""
-    return S.layer_norm(input, weight, bias, axis=_last(input, normalized_shape, "layer_norm"), epsilon=eps)
+    return _as_given(input, S.layer_norm(input, weight, bias, axis=_last(input, normalized_shape, "layer_norm"), epsilon=eps))
 
 
 def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
@@ -119,7 +119,12 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
         )
     if math.prod(shape) == shape[0] * num_groups:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(shape)}")
-    return S.group_norm(input, weight, bias, groups=num_groups, axis=1, epsilon=eps)
+    return _as_given(input, S.group_norm(input, weight, bias, groups=num_groups, axis=1, epsilon=eps))
+
+
+def _as_given(x: Any, y: Any) -> Any:
+    """A result in the dtype of what was normalised: weights of a wider one don't widen it."""
+    return y if y.array.dtype == x.array.dtype else S.astype(y, x.array.dtype)
 
 
 def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:

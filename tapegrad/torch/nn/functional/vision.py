@@ -47,6 +47,11 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
         raise NotImplementedError(
             "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now"
         )
+    if 0 in input.array.shape[n - spatial - 1 :]:
+        raise RuntimeError(
+            f"Expected {spatial + 1}D or {spatial + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "
+            f"for input, but got: {list(input.array.shape)}"
+        )
     for i, (a, b) in enumerate(pairs):
         m = input.array.shape[i]
         if mode == "reflect" and max(a, b) >= m and (a or b):
