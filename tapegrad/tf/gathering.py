@@ -153,6 +153,8 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
         texts = np.full(wanted, b"", object)
         np.add.at(texts, places, u.array)
         return fresh(texts)
+    if u.array.dtype.kind == "b":  # true where any update is
+        return S.not_equal(S.put_add(S.convert(u, np.dtype(np.int32)), places, wanted), 0)
     return S.put_add(u, places, wanted)
 
 

@@ -108,6 +108,7 @@ def test_texts_are_padded_and_scattered():
     x = tf.constant([["a", "b"]])
     assert tf.pad(x, [[1, 0], [0, 1]], constant_values="-").numpy().tolist() == [[b"-"] * 3, [b"a", b"b", b"-"]]
     assert tf.pad(x, [[0, 0], [1, 1]], "SYMMETRIC").numpy().tolist() == [[b"a", b"a", b"b", b"b"]]
+    assert tf.scatter_nd([[2], [0], [2]], [True, False, True], [3]).numpy().tolist() == [False, False, True]
     assert tf.scatter_nd([[2], [0]], ["x", "y"], [3]).numpy().tolist() == [b"y", b"", b"x"]
 
 
