@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 #: The top-level names that scripts of each style import, and where they are found.
-STYLES: dict[str, dict[str, str]] = {"torch": {"torch": "tapegrad.torch"}, "tf": {"tensorflow": "tapegrad.tf"}}
+STYLES: dict[str, dict[str, str]] = {
+    "torch": {"torch": "tapegrad.torch", "functorch": "tapegrad.torch.functorch"},
+    "tf": {"tensorflow": "tapegrad.tf"},
+}
 #: Packages that stay what they are once a facade has set them up: Keras, whose backend tapegrad becomes.
 SET_UP = {"keras": "tapegrad.tf.keras"}
 

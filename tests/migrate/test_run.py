@@ -145,6 +145,11 @@ def test_imports_give_the_facade_and_the_script_is_the_main_program(tmp_path):
     ]
 
 
+def test_functorch_is_found_too(tmp_path):
+    done = run(tmp_path, "import torch\nfrom functorch import grad, vmap\nprint(vmap(grad(torch.sin))(torch.zeros(2)).tolist())")
+    assert done.stdout == "[1.0, 1.0]\n", done.stderr
+
+
 def test_an_import_of_a_module_leaves_the_function_of_its_name_where_it_is(tmp_path):
     done = run(
         tmp_path,

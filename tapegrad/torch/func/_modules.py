@@ -82,6 +82,8 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
     """Parameters and buffers of several modules, those of one name stacked: for `vmap` over an ensemble."""
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if len({m.training for m in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
     if len({type(m) for m in models}) > 1:
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
 
@@ -89,6 +91,8 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
         made = {}
         for name in listed[0]:
             parts = [d[name] for d in listed]
+            if len({p.requires_grad for p in parts}) > 1:
+                raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
             y = STYLE.stack([p.detach() for p in parts])
             made[name] = y.requires_grad_() if parts[0].requires_grad else y
         return made
