@@ -22,14 +22,18 @@ _INSTEAD = {
 
 def refuse(module: str, name: str, known: Iterable[str]) -> NoReturn:
     """Raise the AttributeError for a name that this facade does not have; it says what to do, or names the nearest it has."""
-    import difflib
     import sys
+
+    if name.startswith("__"):
+        # Not a name that somebody wants: Python asks for `__path__` at each import inside a function.
+        raise AttributeError(f"module 'tapegrad.{module}' has no attribute {name!r}", name=name)
+    import difflib
 
     if instead := _INSTEAD.get(f"{module}.{name}"):
         hint = f"; {instead}"
     else:
         near = difflib.get_close_matches(name, [k for k in known if not k.startswith("_")], n=1, cutoff=0.7)
-        hint = f"; did you mean {module}.{near[0]}?" if near and not name.startswith("__") else ""
+        hint = f"; did you mean {module}.{near[0]}?" if near else ""
     raise AttributeError(
         f"module 'tapegrad.{module}' has no attribute {name!r}: tapegrad's facade lacks it{hint}",
         name=name,

@@ -90,6 +90,15 @@ def test_a_part_that_is_not_here_says_what_to_do_without_it(place: str, name: st
         getattr(whole(f"torch.{place}" if place else "torch"), name)
 
 
+def test_what_python_itself_asks_of_a_module_is_answered_without_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    import difflib
+
+    monkeypatch.setattr(difflib, "get_close_matches", lambda *_, **__: pytest.fail("a search"))
+    for place in ("nn.parameter", "nn.functional", "linalg"):
+        with pytest.raises(AttributeError, match=r"has no attribute '__wrapped__'$"):
+            _ = whole(f"torch.{place}").__wrapped__
+
+
 def test_a_name_that_is_near_nothing_is_given_no_other() -> None:
     with pytest.raises(AttributeError, match=r"facade lacks it$"):
         _ = torch.package
