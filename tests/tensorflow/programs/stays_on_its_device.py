@@ -95,6 +95,7 @@ def learning():
         w = tg.Variable(rng.normal(size=(4, 3)).astype(np.float32))
         b = tg.Variable(tg.zeros((3,)))
         x, labels = tg.asarray(rng.normal(size=(8, 4)).astype(np.float32)), tg.asarray(rng.integers(0, 3, 8))
+        picks = tg.asarray(rng.integers(0, 4, 5))
         momentum = [tg.zeros_like(w), tg.zeros_like(b)]
     for _ in range(2):
         with tg.GradientTape() as tape:
@@ -104,6 +105,19 @@ def learning():
             v.assign_add(tg.zeros_like(v))
             v.assign(v * 0.5)
             assert v.device == ON
+
+    def of_rows(picks):
+        with tg.GradientTape() as tape:
+            loss = tg.sum(tg.nn.embedding(w, picks, sparse=True) ** 2)
+        rows = tape.gradient(loss, w)
+        w.assign_sub(0.1 * rows)
+        return rows
+
+    def rows_stay(rows):
+        assert type(rows) is tg.SparseRows
+        assert rows.values.device == rows.indices.device == rows.coalesce().values.device == w.device == ON
+
+    rows_stay(of_rows(picks))
 
     with tg.GradientTape() as outer:  # what TensorFlow computes between, its ops told where
         outer.watch(x)
@@ -125,6 +139,9 @@ def learning():
         for _ in range(2):
             assert step(x).device == ON
             assert w.device == ON
+        compiled = tg.function(of_rows, jit_compile=jit)
+        for _ in range(2):
+            rows_stay(compiled(picks))
         inner = tg.function(lambda x: tg.sum(tg.tanh(x @ w) ** 2), jit_compile=jit)
         with tg.GradientTape() as outer:
             outer.watch(x)
