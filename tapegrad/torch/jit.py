@@ -96,10 +96,9 @@ def annotate(the_type: Any, the_value: Any) -> Any:
 def isinstance(obj: Any, target_type: Any) -> bool:
     """Whether a value is of a type; of `List[int]` and the like, whether it is a list."""
     import builtins
-    from typing import get_origin
 
     kinds = target_type if builtins.isinstance(target_type, tuple) else (target_type,)
-    return builtins.isinstance(obj, tuple(get_origin(kind) or kind for kind in kinds))
+    return builtins.isinstance(obj, tuple(getattr(kind, "__origin__", kind) for kind in kinds))
 
 
 def is_scripting() -> bool:
