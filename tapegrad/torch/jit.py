@@ -97,8 +97,9 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     """Whether a value is of a type; of `List[int]` and the like, whether it is a list."""
     import builtins
 
-    kinds = target_type if builtins.isinstance(target_type, tuple) else (target_type,)
-    return builtins.isinstance(obj, tuple(getattr(kind, "__origin__", kind) for kind in kinds))
+    wanted = target_type if builtins.isinstance(target_type, tuple) else (target_type,)
+    kinds: Any = tuple(getattr(kind, "__origin__", kind) for kind in wanted)
+    return builtins.isinstance(obj, kinds)
 
 
 def is_scripting() -> bool:
