@@ -7,6 +7,11 @@ keep the order, and the next convolution finds it as it needs it.
 
 The product is formed a few rows of the output at a time, so that the windows stay in the cache; they are made again for the
 kernel's gradient rather than kept, for they are as many times larger than the image as the kernel has elements.
+
+There are as many windows as the image has channels.  Without a stride the transpose of a convolution is a convolution with
+the mirrored kernel, so each of the three is done with windows of the side that has fewer channels (measured for a last
+layer, 7x7 from 128 channels to one, on 64 images of 28x28: 13, 11 and 11 ms, where windows of 128 channels take 273, 778
+and 314).
 """
 
 from __future__ import annotations
@@ -23,6 +28,9 @@ if TYPE_CHECKING:
     Ints = tuple[int, ...]
     Pairs = tuple[tuple[int, int], ...]
 
+#: How many times the channels of the output the image must have for the detour (measured with 3x3 kernels on 32 images of
+#: 28x28, 64 channels to 128, 64, 32, 16 and 3: where the two ways take the same time).
+_FEWER = {"conv": 3.0, "input": 0.6, "kernel": 1.5}
 #: Bytes of windows that are multiplied at once (measured: 0.25 to 1 MB differ by a tenth).
 _CHUNK = 1 << 19
 
@@ -37,8 +45,43 @@ def output_size(size: Ints, window: Ints, stride: Ints, padding: Pairs, dilation
 
 def conv(x: Any, kernel: Any, *, stride: Ints, padding: Pairs, dilation: Ints, groups: int) -> Any:
     """sum over i, c of x[n, s p + d i - lo, c] kernel[i, c, o], (N, *S, C), (*K, C / groups, O) -> (N, *P, O)."""
-    k, o = kernel.shape[:-2], kernel.shape[-1]
+    k, (c, o) = kernel.shape[:-2], kernel.shape[-2:]
     out = output_size(x.shape[1:-1], k, stride, padding, dilation)
+    around = _mirrored(k, stride, padding, dilation, groups)
+    if around is not None and c > o * _FEWER["conv"]:
+        return _from_products(x, _mirror(kernel), out, stride, around, dilation, groups)
+    return _from_windows(x, kernel, out, stride, padding, dilation, groups)
+
+
+def conv_input_grad(
+    g: Any, kernel: Any, *, size: Ints, stride: Ints, padding: Pairs, dilation: Ints, groups: int
+) -> Any:
+    """The transpose of `conv` in its input: each output added to the window that it was computed from."""
+    k, (c, o) = kernel.shape[:-2], kernel.shape[-2:]
+    around = _mirrored(k, stride, padding, dilation, groups)
+    if around is not None and c > o * _FEWER["input"]:
+        return _from_windows(g, _mirror(kernel), tuple(size), stride, around, dilation, groups)
+    return _from_products(g, kernel, size, stride, padding, dilation, groups)
+
+
+def _mirrored(k: Ints, stride: Ints, padding: Pairs, dilation: Ints, groups: int) -> Pairs | None:
+    """The padding with which a convolution by the mirrored kernel is the transpose; None where there is none."""
+    if groups != 1 or any(s != 1 for s in stride) or all(m == 1 for m in k):
+        return None
+    found = tuple((d * (m - 1) - lo, d * (m - 1) - hi) for m, (lo, hi), d in zip(k, padding, dilation, strict=True))
+    return None if any(lo < 0 or hi < 0 for lo, hi in found) else found
+
+
+def _mirror(kernel: Any) -> Any:
+    """A kernel (*K, C, O) from its end to its beginning, as (*K, O, C)."""
+    return kernel[(slice(None, None, -1),) * (kernel.ndim - 2)].swapaxes(-1, -2)
+
+
+def _from_windows(
+    x: Any, kernel: Any, out: Ints, stride: Ints, padding: Pairs, dilation: Ints, groups: int
+) -> Any:
+    """A convolution: windows of the image times the kernel."""
+    k, o = kernel.shape[:-2], kernel.shape[-1]
     dtype = np.result_type(x, kernel)
     y = np.zeros if 0 in (*x.shape, *kernel.shape) else np.empty
     y = y((o, *out, x.shape[0]), dtype)
@@ -55,10 +98,10 @@ def conv(x: Any, kernel: Any, *, stride: Ints, padding: Pairs, dilation: Ints, g
     return _channels_last(y)
 
 
-def conv_input_grad(
-    g: Any, kernel: Any, *, size: Ints, stride: Ints, padding: Pairs, dilation: Ints, groups: int
+def _from_products(
+    g: Any, kernel: Any, size: Ints, stride: Ints, padding: Pairs, dilation: Ints, groups: int
 ) -> Any:
-    """The transpose of `conv` in its input: each output added to the window that it was computed from."""
+    """The transpose of a convolution: products with the kernel, each added where its window lay."""
     k, (inner, o) = kernel.shape[:-2], kernel.shape[-2:]
     out, n, c = g.shape[1:-1], g.shape[0], inner * groups
     dtype = np.result_type(g, kernel)
@@ -86,6 +129,15 @@ def conv_kernel_grad(
     x: Any, g: Any, *, size: Ints, stride: Ints, padding: Pairs, dilation: Ints, groups: int
 ) -> Any:
     """The transpose of `conv` in its kernel: each element of a window times the output computed from it, summed."""
+    around = _mirrored(size, stride, padding, dilation, groups)
+    if around is not None and x.shape[-1] > g.shape[-1] * _FEWER["kernel"]:
+        x, g, padding = g, x, around
+        return np.ascontiguousarray(_mirror(_kernel_sum(x, g, size, stride, padding, dilation, groups)))
+    return _kernel_sum(x, g, size, stride, padding, dilation, groups)
+
+
+def _kernel_sum(x: Any, g: Any, size: Ints, stride: Ints, padding: Pairs, dilation: Ints, groups: int) -> Any:
+    """The elements of the windows of `x`, each times the output at its place, summed."""
     out, c, o = g.shape[1:-1], x.shape[-1], g.shape[-1]
     dtype = np.result_type(x, g)
     wide = _wide(dtype)

@@ -176,3 +176,41 @@ def test_a_batch_of_kernels_or_images_is_that_of_single_ones() -> None:
 def test_what_does_not_fit_is_refused_in_words(x: Any, kernel: Any, params: Any, text: str) -> None:
     with pytest.raises(TapegradError, match=text):
         tg.nn.conv(np.ones(x), np.ones(kernel), **params)
+
+
+@pytest.mark.parametrize("channels", [(6, 1), (1, 6), (4, 4)])
+@pytest.mark.parametrize(
+    ("size", "kernel", "padding", "dilation"),
+    [
+        ((7,), (3,), ((1, 1),), (1,)),
+        ((7,), (3,), ((0, 2),), (2,)),
+        ((5, 6), (3, 2), ((1, 0), (0, 1)), (1, 2)),
+        ((5, 6), (1, 4), ((0, 0), (3, 1)), (1, 1)),
+        ((4, 3, 5), (2, 3, 2), ((1, 0), (2, 2), (0, 1)), (1, 1, 2)),
+        ((4, 5), (2, 2), ((3, 0), (0, 0)), (1, 1)),  # more around than the kernel reaches: there is no mirror image
+    ],
+)
+def test_windows_of_either_side_give_one_result(monkeypatch, channels, size, kernel, padding, dilation):
+    from tapegrad.kernels import numpy_conv
+
+    rng = np.random.default_rng(3)
+    c, o = channels
+    x, k = rng.normal(size=(2, *size, c)), rng.normal(size=(*kernel, c, o))
+    words = {"stride": (1,) * len(size), "padding": padding, "dilation": dilation, "groups": 1}
+    g = rng.normal(size=numpy_conv.conv(x, k, **words).shape)
+    found = []
+    for fewer in (0.0, 1e9):  # always by the mirrored kernel where there is one, and never
+        monkeypatch.setattr(numpy_conv, "_FEWER", dict.fromkeys(numpy_conv._FEWER, fewer))
+        found.append(
+            [
+                numpy_conv.conv(x, k, **words),
+                numpy_conv.conv_input_grad(g, k, size=size, **words),
+                numpy_conv.conv_kernel_grad(x, g, size=kernel, **words),
+            ]
+        )
+    for a, b in zip(*found, strict=True):
+        assert a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
+    y, back, of_kernel = found[0]
+    np.testing.assert_allclose(np.vdot(y, g), np.vdot(x, back))  # one number, three ways
+    np.testing.assert_allclose(np.vdot(y, g), np.vdot(k, of_kernel))
