@@ -12,6 +12,14 @@ from tapegrad.tf.dtypes import as_dtype, float32
 from tapegrad.tf.errors import InvalidArgumentError
 from tapegrad.tf.export import missing
 from tapegrad.tf.tensor import Tensor, made
+from tapegrad.tf.unicode import (  # noqa: F401  names of this module
+    unicode_decode,
+    unicode_decode_with_offsets,
+    unicode_encode,
+    unicode_split,
+    unicode_split_with_offsets,
+    unicode_transcode,
+)
 
 
 def _raw(x: Any) -> Any:
@@ -103,23 +111,6 @@ def bytes_split(input: Any, name: str | None = None) -> Tensor:
     return convert([bytes([b]) for b in raw.item()]) if raw.item() else made(np.empty(0, object))
 
 
-def unicode_decode(input: Any, input_encoding: str, name: str | None = None, **words: Any) -> Tensor:
-    """The numbers of the characters of one string."""
-    raw = _raw(input)
-    if raw.shape:
-        raise NotImplementedError("tf.strings.unicode_decode: of one string only, there are no ragged tensors here")
-    return fresh(np.array([ord(c) for c in raw.item().decode(input_encoding)], np.int32))
-
-
-def unicode_encode(input: Any, output_encoding: str, name: str | None = None, **words: Any) -> Tensor:
-    """Strings of characters by their numbers: the last axis is one string."""
-    codes = host(input)
-    found = np.empty(codes.shape[:-1], object)
-    for place in np.ndindex(found.shape):
-        found[place] = "".join(map(chr, codes[place].tolist())).encode(output_encoding)
-    return made(found)
-
-
 def ngrams(data: Any, ngram_width: Any, separator: str = " ", name: str | None = None, **words: Any) -> Tensor:
     """Each run of so many strings of the last axis, joined."""
     raw, n = _raw(data), int(ngram_width)
@@ -134,7 +125,10 @@ def ngrams(data: Any, ngram_width: Any, separator: str = " ", name: str | None =
 
 def join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
     """Strings one after the other, element by element."""
-    raws = np.broadcast_arrays(*[np.asarray(_raw(x), object) for x in inputs])
+    given = [np.asarray(_raw(x), object) for x in inputs]
+    if not given:
+        return convert("")
+    raws = np.broadcast_arrays(*given)
     found = np.empty(raws[0].shape, object)
     flat = found.reshape(-1)
     for k, parts in enumerate(zip(*(r.reshape(-1).tolist() for r in raws), strict=True)):
@@ -147,7 +141,8 @@ def reduce_join(inputs: Any, axis: Any = None, keepdims: bool = False, separator
     raw = np.asarray(_raw(inputs), object)
     axes = range(raw.ndim) if axis is None else [int(a) % raw.ndim for a in np.atleast_1d(axis)]
     kept = [k for k in range(raw.ndim) if k not in axes]
-    rows = raw.transpose(*kept, *axes).reshape(*(raw.shape[k] for k in kept), -1)
+    many = int(np.prod([raw.shape[k] for k in axes], dtype=int))
+    rows = raw.transpose(*kept, *axes).reshape(*(raw.shape[k] for k in kept), many)
     found = np.empty(rows.shape[:-1], object)
     for index in np.ndindex(*rows.shape[:-1]):
         found[index] = separator.encode().join(rows[index].tolist())

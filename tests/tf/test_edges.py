@@ -271,3 +271,33 @@ def test_moments_and_crelu_of_integers():
 @pytest.mark.parametrize("name", ["elu", "selu", "leaky_relu", "relu", "relu6", "silu", "gelu", "softplus", "softsign", "crelu"])
 def test_activations_keep_bfloat16(name):
     assert getattr(tf.nn, name)(tf.constant([1.5, -2.5], tf.bfloat16)).dtype == tf.bfloat16
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding", "words", "expected"),
+    [
+        (b"a\xffb", "UTF-8", {}, "a\ufffdb"),
+        (b"a\xffb", "UTF-8", {"errors": "ignore"}, "ab"),
+        (b"a\xf0", "UTF-8", {"replacement_char": 63}, "a?"),
+        (b"\x00\xff", "UTF-8", {"replacement_char": 32, "replace_control_characters": True}, "  "),
+        (b"\xe2\x82\xac\xe2x", "UTF-8", {}, "\u20ac\ufffdx"),
+        (b"\xff\xfe*\x00", "UTF-16", {}, "*"),
+        (b"\x00*", "UTF-16", {}, "*"),
+        (b"\xfe\xff\x00*", "UTF-16-BE", {}, "\ufeff*"),
+        (b"\x00\x01\x04\x37", "UTF-32", {}, "\U00010437"),
+        (b"\xe4", "ISO-8859-1", {}, "\xe4"),
+    ],
+)
+def test_texts_change_their_encoding(data, encoding, words, expected):
+    assert tf.strings.unicode_transcode(data, encoding, "UTF-8", **words).numpy().decode() == expected
+    assert tf.strings.unicode_transcode([data], encoding, "UTF-16-BE", **words).numpy()[0].decode("utf-16-be") == expected
+
+
+def test_texts_are_split_into_characters_with_their_places():
+    codes, places = tf.strings.unicode_decode_with_offsets("a\u20acb", "UTF-8")
+    assert (codes.numpy().tolist(), places.numpy().tolist()) == ([97, 0x20AC, 98], [0, 1, 4])
+    assert tf.strings.unicode_split("a\u20acb", "UTF-8").numpy().tolist() == [b"a", "\u20ac".encode(), b"b"]
+    encoded = tf.strings.unicode_encode([[72, 0xD83D, -1], [105, 33, 0x20AC]], "UTF-8", "ignore")
+    assert encoded.numpy().tolist() == [b"H", "i!\u20ac".encode()]
+    assert tf.strings.join([]).numpy() == b""
+    assert tf.strings.reduce_join(tf.zeros([2, 0], tf.string), 1).numpy().tolist() == [b"", b""]

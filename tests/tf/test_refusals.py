@@ -105,6 +105,11 @@ REFUSED = [
     ("tf.py_function(lambda: 1 / 0, [], tf.float32)", tf.errors.UnknownError, "ZeroDivisionError: division by zero"),
     ("tf.py_function(lambda: int('a'), [], tf.int32)", INVALID, "ValueError: invalid literal"),
     ("tf.py_function(3, [], tf.int32)", ValueError, "Expected func to be callable"),
+    ("tf.strings.unicode_transcode(b'\\xff', 'UTF-8', 'UTF-8', 'strict')", INVALID, "Invalid formatting on input string"),
+    ("tf.strings.unicode_transcode('a', 'latin-99', 'UTF-8')", INVALID, "Could not create converter for input encoding"),
+    ("tf.strings.unicode_transcode('a', 'UTF-8', 'UTF-7')", INVALID, "not in the list of allowed values"),
+    ("tf.strings.unicode_encode([0x110000], 'UTF-8', 'strict')", INVALID, "out of range"),
+    ("tf.strings.unicode_encode(3, 'UTF-8')", ValueError, "rank must be at least 1"),
 ]
 
 
