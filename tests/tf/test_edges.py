@@ -301,3 +301,10 @@ def test_texts_are_split_into_characters_with_their_places():
     assert encoded.numpy().tolist() == [b"H", "i!\u20ac".encode()]
     assert tf.strings.join([]).numpy() == b""
     assert tf.strings.reduce_join(tf.zeros([2, 0], tf.string), 1).numpy().tolist() == [b"", b""]
+
+
+def test_a_stage_without_elements_knows_what_they_would_be():
+    rows = tf.data.Dataset.range(4).map(lambda k: (k, tf.zeros([3])))
+    for empty in (rows.repeat(0), rows.take(0), rows.skip(9), rows.filter(lambda k, x: k > 9), rows.shuffle(2).take(0).cache()):
+        assert [tuple(s.shape) for s in empty.element_spec] == [(), (3,)]
+        assert [tuple(s.shape) for s in empty.batch(2).element_spec] == [(None,), (None, 3)]

@@ -83,6 +83,11 @@ class Dataset:
         return None if callable(self._given) else self._given
 
     @property
+    def _kept_spec(self) -> Any:
+        """What a stage knows whose elements are some of these: looked for here, where there may be elements though it has none."""
+        return (lambda: self._spec) if self._given is None else self._given
+
+    @property
     def _spec(self) -> Any:
         """What is known of the elements; the first one is looked at where nobody has said it."""
         if callable(self._given):
@@ -217,7 +222,7 @@ class Dataset:
     def filter(self, predicate: Any, name: str | None = None) -> Dataset:
         """The elements for which the predicate is true."""
         make = self._make_iterator
-        return Dataset(lambda: filter(lambda e: bool(applied(predicate, e)), make()), self._given)
+        return Dataset(lambda: filter(lambda e: bool(applied(predicate, e)), make()), self._kept_spec)
 
     def enumerate(self, start: int = 0, name: str | None = None) -> Dataset:
         """Pairs of a number and an element."""
@@ -231,7 +236,7 @@ class Dataset:
     def take_while(self, predicate: Any, name: str | None = None) -> Dataset:
         """The elements up to the first for which the predicate is false."""
         make = self._make_iterator
-        return Dataset(lambda: itertools.takewhile(lambda e: bool(applied(predicate, e)), make()), self._given)
+        return Dataset(lambda: itertools.takewhile(lambda e: bool(applied(predicate, e)), make()), self._kept_spec)
 
     def unique(self, name: str | None = None) -> Dataset:
         """Each element once."""
@@ -246,17 +251,17 @@ class Dataset:
         """The first elements; all of them if `count` is -1."""
         make, n = self._make_iterator, int(count)
         if n < 0:
-            return Dataset(make, self._given, self._cardinality)
+            return Dataset(make, self._kept_spec, self._cardinality)
         size = n if self._cardinality == INFINITE else min(n, self._cardinality) if self._cardinality >= 0 else UNKNOWN
-        return Dataset(lambda: itertools.islice(make(), n), self._given, size)
+        return Dataset(lambda: itertools.islice(make(), n), self._kept_spec, size)
 
     def skip(self, count: Any, name: str | None = None) -> Dataset:
         """All but the first elements."""
         make, n = self._make_iterator, int(count)
         if n < 0:
-            return Dataset(lambda: iter(()), self._given, 0)
+            return Dataset(lambda: iter(()), self._kept_spec, 0)
         size = max(self._cardinality - n, 0) if self._cardinality >= 0 else self._cardinality
-        return Dataset(lambda: itertools.islice(make(), n, None), self._given, size)
+        return Dataset(lambda: itertools.islice(make(), n, None), self._kept_spec, size)
 
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
         """The dataset several times, or without end."""
@@ -268,7 +273,7 @@ class Dataset:
         if not 0 <= k < n:
             raise InvalidArgumentError(None, None, f"index must be in [0, {n}), got {k}")
         size = max((self._cardinality - k + n - 1) // n, 0) if self._cardinality >= 0 else self._cardinality
-        return Dataset(lambda: itertools.islice(make(), k, None, n), self._given, size)
+        return Dataset(lambda: itertools.islice(make(), k, None, n), self._kept_spec, size)
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """This dataset, and then another."""
@@ -347,7 +352,7 @@ class Dataset:
         return stages.cached(self)
 
     def _same(self) -> Dataset:
-        return Dataset(self._make_iterator, self._given, self._cardinality)
+        return Dataset(self._make_iterator, self._kept_spec, self._cardinality)
 
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
         """The same elements; nothing is computed ahead."""

@@ -80,7 +80,7 @@ def chosen(datasets: Any, choice: Any, stop: bool) -> Dataset:
                 if stop:
                     return
 
-    return _dataset(run, datasets[0]._known_spec)
+    return _dataset(run, datasets[0]._kept_spec)
 
 
 def sampled(datasets: Any, weights: Any, seed: Any, stop: bool, *, again: bool = False) -> Dataset:
@@ -117,7 +117,7 @@ def sampled(datasets: Any, weights: Any, seed: Any, stop: bool, *, again: bool =
             else:
                 return
 
-    return _dataset(run, datasets[0]._known_spec)
+    return _dataset(run, datasets[0]._kept_spec)
 
 
 def _alike(datasets: Any) -> None:
@@ -265,7 +265,7 @@ def shuffled(source: Dataset, buffer: int, seed: Any, again: bool) -> Dataset:
                 count -= 1
             start += 1
 
-    return _dataset(run, source._known_spec, source._cardinality)
+    return _dataset(run, source._kept_spec, source._cardinality)
 
 
 def interleaved(source: Dataset, function: Any, cycle: int, block: int) -> Dataset:

@@ -34,7 +34,7 @@ def repeated(source: Dataset, n: int) -> Dataset:
 
     size = source._cardinality
     size = (0 if size == 0 else INFINITE) if n < 0 else size * n if size >= 0 else 0 if n == 0 else size
-    return Dataset(run, source._given, size)
+    return Dataset(run, source._kept_spec, size)
 
 
 def scanned(source: Dataset, initial_state: Any, function: Any) -> Dataset:
@@ -67,7 +67,7 @@ def without_repeats(source: Dataset) -> Dataset:
                 seen.add(key)
                 yield e
 
-    return Dataset(run, source._given)
+    return Dataset(run, source._kept_spec)
 
 
 def cached(source: Dataset) -> Dataset:
@@ -91,7 +91,7 @@ def cached(source: Dataset) -> Dataset:
         if not kept:
             kept.append(rows)
 
-    return Dataset(run, source._given, size)
+    return Dataset(run, source._kept_spec, size)
 
 
 def joined(first: Dataset, second: Dataset) -> Dataset:
@@ -146,7 +146,7 @@ def failures_ignored(source: Dataset) -> Dataset:
             failed = None
             yield e
 
-    return Dataset(run, source._given)
+    return Dataset(run, source._kept_spec)
 
 
 def at(dataset: Dataset, index: Any) -> Any:
