@@ -308,3 +308,11 @@ def test_a_stage_without_elements_knows_what_they_would_be():
     for empty in (rows.repeat(0), rows.take(0), rows.skip(9), rows.filter(lambda k, x: k > 9), rows.shuffle(2).take(0).cache()):
         assert [tuple(s.shape) for s in empty.element_spec] == [(), (3,)]
         assert [tuple(s.shape) for s in empty.batch(2).element_spec] == [(None,), (None, 3)]
+
+
+def test_elements_of_datasets_in_datasets_are_what_the_inner_ones_say():
+    windows = tf.data.Dataset.range(9).window(4, shift=2)
+    assert windows.flat_map(lambda w: w.batch(4)).element_spec.shape.as_list() == [None]
+    pairs = tf.data.Dataset.range(9).map(lambda k: (k, k)).window(4).flat_map(lambda a, b: tf.data.Dataset.zip((a.batch(4), b.batch(2))))
+    assert [s.shape.as_list() for s in pairs.element_spec] == [[None], [None]]
+    assert windows.interleave(lambda w: w.batch(4, drop_remainder=True)).element_spec.shape.as_list() == [4]

@@ -332,7 +332,7 @@ class Dataset:
     def flat_map(self, map_func: Any, name: str | None = None) -> Dataset:
         """The elements of the datasets that a function makes of each element, one dataset after the other."""
         make = self._make_iterator
-        return Dataset(lambda: (x for e in make() for x in applied(map_func, e)._make_iterator()))
+        return Dataset(lambda: (x for e in make() for x in applied(map_func, e)._make_iterator()), mixing.inner_spec(self, map_func))
 
     def interleave(
         self,

@@ -45,9 +45,9 @@ def zipped(given: Any) -> Dataset:
     sizes = [d._cardinality for d in leaves]
     finite = [s for s in sizes if s >= 0]
     size = -2 if -2 in sizes else min(finite) if finite else -1
-    known = None
+    known: Any = lambda: _packed(structure, iter([d._spec for d in leaves]))  # noqa: E731  found out when somebody asks
     if all(d._known_spec is not None for d in leaves):
-        known = _packed(structure, iter([d._known_spec for d in leaves]))
+        known = known()
     return _dataset(run, known, size)
 
 
@@ -298,7 +298,19 @@ def interleaved(source: Dataset, function: Any, cycle: int, block: int) -> Datas
                     continue
             k = (k + 1) % cycle
 
-    return _dataset(run)
+    return _dataset(run, inner_spec(source, function))
+
+
+def inner_spec(source: Dataset, function: Any) -> Any:
+    """What is known of the elements of the datasets that a function makes, from the first of them."""
+    from tapegrad.tf.data.dataset import applied
+
+    def look() -> Any:
+        with in_order():
+            first = next(source._make_iterator(), None)
+        return () if first is None else applied(function, first)._spec
+
+    return look
 
 
 def grouped(source: Dataset, key: Any, reduce: Any, size: Any, size_of: Any) -> Dataset:
