@@ -196,13 +196,19 @@ def _conjugate_transpose(self: Any) -> Any:
 def _real(self: Any) -> Any:
     if self.array.dtype.kind != "c":
         return self
-    return take(self, STYLE.real)
+    return take(self, STYLE.real, lambda parent, new: _of_parts(new, STYLE.imag(parent)))
 
 
 def _imag(self: Any) -> Any:
     if self.array.dtype.kind != "c":
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return take(self, STYLE.imag)
+    return take(self, STYLE.imag, lambda parent, new: _of_parts(STYLE.real(parent), new))
+
+
+def _of_parts(real: Any, imag: Any) -> Any:
+    from tapegrad.torch._functions._build import FUNCTIONS
+
+    return FUNCTIONS["complex"](real, imag)
 
 
 def astype(self: Any, dtype: Any) -> Any:

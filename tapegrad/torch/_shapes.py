@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 from tapegrad.torch._size import Size
 from tapegrad.torch._storage import owner
 from tapegrad.torch._tensor import STYLE, wrap
@@ -33,10 +34,18 @@ def sizes(given: tuple[Any, ...]) -> tuple[int, ...]:
 def _filled(shape: tuple[int, ...], x: Any) -> tuple[int, ...]:
     """A shape with its -1 computed."""
     size = math.prod(x.array.shape)
+    for i, n in enumerate(shape):
+        if n < -1:
+            raise RuntimeError(f"invalid shape dimension {n} at index {i} of shape {list(shape)}")
     if -1 in shape:
         rest = math.prod(n for n in shape if n != -1)
         if shape.count(-1) > 1:
             raise RuntimeError("only one dimension can be inferred")
+        if rest == 0 and not size:
+            raise RuntimeError(
+                f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 can be any "
+                "value and is ambiguous"
+            )
         if rest == 0 or size % rest:
             raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size}")
         shape = tuple(size // rest if n == -1 else n for n in shape)
@@ -89,7 +98,33 @@ def view(x: Any, *shape: Any, dtype: Any = None) -> Any:
 def _as_dtype(x: Any, dtype: Any) -> Any:
     if dtype.numpy == x.array.dtype:
         return take(x, _reshaper(x.array.shape), _unshape)
+    _check_dtype_of_view(x, dtype)
     return take(x, lambda t: wrap(np.asarray(t.array).view(dtype.numpy)))
+
+
+def _check_dtype_of_view(x: Any, dtype: Any) -> None:
+    """Refuse memory that does not divide into elements of another size."""
+    have, want = x.array.dtype.itemsize, dtype.numpy.itemsize
+    if have == want:
+        return
+    a, b = SCALAR_TYPES[dtype_of(x.array.dtype)], SCALAR_TYPES[dtype]
+    view = f"to view {a} as {b} (different element sizes)"
+    if not x.array.shape:
+        raise RuntimeError(f"self.dim() cannot be 0 {view}")
+    if type(x.array) is not np.ndarray:
+        return
+    steps = [s // have for s in x.array.strides]
+    if steps[-1] != 1 and x.array.shape[-1] > 1:
+        raise RuntimeError(f"self.stride(-1) must be 1 {view}, but got {steps[-1]}")
+    if have > want:
+        return
+    ratio = want // have
+    memory = owner(x.array)
+    offset = (x.array.__array_interface__["data"][0] - memory.__array_interface__["data"][0]) // have
+    parts = [("self.size(-1)", x.array.shape[-1]), ("self.storage_offset()", offset)]
+    for what, n in [*parts, *((f"self.stride({i})", step) for i, step in enumerate(steps[:-1]))]:
+        if n % ratio:
+            raise RuntimeError(f"{what} must be divisible by {ratio} {view}, but got {n}")
 
 
 def view_as(x: Any, other: Any) -> Any:

@@ -19,7 +19,7 @@ from tapegrad.torch._size import Size
 from tapegrad.torch._sparse import sparse_coo_tensor, to_sparse
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor, wrap
-from tapegrad.torch._views import laid_out
+from tapegrad.torch._views import laid_out, take
 from tapegrad.torch._warnings import warn_once
 
 #: The legacy names of kinds of tensors.
@@ -279,15 +279,38 @@ define(
 def _view_as_real(x: Any) -> Any:
     if not x.is_complex():
         raise RuntimeError("view_as_real is only supported for complex tensors")
-    return S.stack([S.real(x), S.imag(x)], axis=-1)
+    return take(x, _as_pairs, lambda _, new: _as_complex(new))
+
+
+def _as_pairs(t: Any) -> Any:
+    """Real and imaginary parts along a new last axis; on the memory of the numbers, where they are in order."""
+    y = S.stack([S.real(t), S.imag(t)], axis=-1)
+    raw = t.array
+    if isinstance(raw, np.ndarray) and raw.flags.c_contiguous:
+        y.array = raw.reshape(-1).view(y.array.dtype).reshape(*raw.shape, 2)
+    return y
+
+
+def _as_complex(t: Any) -> Any:
+    """Complex numbers of pairs along the last axis; on the memory of the pairs."""
+    y = FUNCTIONS["complex"](S.getitem(t, (..., 0)), S.getitem(t, (..., 1)))
+    raw = t.array
+    if isinstance(raw, np.ndarray) and raw.strides[-1] == raw.itemsize:
+        y.array = raw.view(y.array.dtype)[..., 0]
+    return y
 
 
 def _view_as_complex(x: Any) -> Any:
-    if not x.array.shape or x.array.shape[-1] != 2:
+    if not x.array.shape:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if x.array.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
-    parts = VIEWS["unbind"](x, -1)
-    return FUNCTIONS["complex"](*parts)
+    steps = VIEWS["stride"](x)
+    if steps[-1] != 1:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if any(step % 2 for step in steps[:-1]):
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+    return take(x, _as_complex, lambda _, new: _as_pairs(new))
 
 
 METHODS["sum_to_size"] = lambda self, *size: S.sum_to(self, tuple(Size(size[0] if isinstance(size[0], (tuple, list)) else size)))
-METHODS["unsafe_split_with_sizes"] = VIEWS["split"]
