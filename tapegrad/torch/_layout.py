@@ -35,9 +35,9 @@ def _writeable(raw: Any, found: Any) -> Any:
     return found
 
 
-def expand(x: Any, *shape: Any) -> Any:
+def expand(x: Any, *shape: Any, size: Any = None, implicit: bool = False) -> Any:
     """Axes of length 1 repeated, without any copy; -1 keeps a length."""
-    wanted, have = list(sizes(shape)), x.array.shape
+    wanted, have = list(sizes(shape if size is None else (size,))), x.array.shape
     if len(wanted) < len(have):
         raise RuntimeError(
             f"expand(torch.FloatTensor{{{list(have)}}}, size={wanted}): the number of sizes provided ({len(wanted)}) must be greater "
@@ -95,10 +95,10 @@ def diagonal(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     return take(x, run, name="Diagonal0")
 
 
-def unfold(x: Any, dimension_: int, size: int, step: int) -> Any:
+def unfold(x: Any, dimension: int, size: int, step: int) -> Any:
     """Windows over an axis, as a last axis."""
     shape = x.array.shape
-    d = dimension(dimension_, len(shape))
+    d = _shapes.dimension(dimension, len(shape))
     length = shape[d] if shape else 1
     if size > length:
         raise RuntimeError(f"maximum size for tensor at dimension {d} is {length} but size is {size}")

@@ -65,8 +65,10 @@ def unbind(x: Any, dim: int = 0) -> tuple[Any, ...]:
     return _pieces(x, d, list(range(x.array.shape[d])), "Unbind0")
 
 
-def split(x: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
+def split(x: Any, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None) -> tuple[Any, ...]:
     """Pieces of an axis, of one length or of those given."""
+    if split_size_or_sections is None:
+        split_size_or_sections = split_size
     d = dimension(dim, len(x.array.shape))
     size = x.array.shape[d]
     if isinstance(split_size_or_sections, Sequence):

@@ -62,9 +62,9 @@ def _unshape(parent: Any, new: Any) -> Any:
     return STYLE.reshape(new, parent.array.shape)
 
 
-def reshape(x: Any, *shape: Any) -> Any:
+def reshape(x: Any, *sizes_: Any, shape: Any = None) -> Any:
     """The same elements in another shape: a view where the memory allows it, else a copy."""
-    wanted = _filled(sizes(shape), x)
+    wanted = _filled(sizes(sizes_ if shape is None else (shape,)), x)
     if type(x.array) is not np.ndarray and _is_copied(x, wanted):
         return STYLE.reshape(x, wanted)
     return take(x, _reshaper(wanted), _unshape)
@@ -79,8 +79,10 @@ def _is_copied(x: Any, shape: tuple[int, ...]) -> bool:
     return bool(raw.size) and owner(raw.reshape(shape)) is not owner(raw)
 
 
-def view(x: Any, *shape: Any, dtype: Any = None) -> Any:
+def view(x: Any, *shape: Any, dtype: Any = None, size: Any = None) -> Any:
     """The same memory in another shape, or as another dtype of the same size."""
+    if size is not None:
+        shape = (size,)
     if dtype is not None or (len(shape) == 1 and hasattr(shape[0], "numpy") and not isinstance(shape[0], int)):
         return _as_dtype(x, dtype or shape[0])
     wanted = _filled(sizes(shape), x)
@@ -137,10 +139,10 @@ def reshape_as(x: Any, other: Any) -> Any:
     return reshape(x, other.array.shape)
 
 
-def permute(x: Any, *dims: Any) -> Any:
+def permute(x: Any, *axes: Any, dims: Any = None) -> Any:
     """The axes in another order."""
     n = len(x.array.shape)
-    given = sizes(dims)
+    given = sizes(axes if dims is None else (dims,))
     order = tuple(dimension(d, n) for d in given) if n == len(given) else ()
     if sorted(order) != list(range(n)) and (n or given):
         raise RuntimeError("permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
@@ -184,6 +186,14 @@ def movedim(x: Any, source: Any, destination: Any) -> Any:
     n = len(x.array.shape)
     a = [dimension(d, n) for d in (source if isinstance(source, Sequence) else [source])]
     b = [dimension(d, n) for d in (destination if isinstance(destination, Sequence) else [destination])]
+    if len(a) != len(b):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({a} dims) should contain the same number of dims as destination "
+            f"({b} dims)"
+        )
+    for word, dims in (("source", a), ("destination", b)):
+        if len(set(dims)) < len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{word}` ({dims})")
     order = [d for d in range(n) if d not in a]
     for to, frm in sorted(zip(b, a, strict=True)):
         order.insert(to, frm)

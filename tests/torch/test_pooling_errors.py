@@ -21,6 +21,11 @@ REFUSED = {
     "no pixels, adaptive": "F.adaptive_max_pool2d(t.ones(2, 1, 0, 4), 2)",
     "integers": "F.adaptive_avg_pool2d(t.ones(1, 1, 4, 4, dtype=t.int64), 2)",
     "integers along a line": "F.adaptive_max_pool1d(t.ones(1, 1, 4, dtype=t.int32), 2)",
+    "convolution that stays where it is": "F.conv2d(t.ones(1, 1, 4, 4), t.ones(1, 1, 2, 2), stride=-1)",
+    "convolution of less than the image": "F.conv1d(t.ones(1, 1, 4), t.ones(1, 1, 2), padding=-1)",
+    "convolution that is not spread": "F.conv3d(t.ones(1, 1, 4, 4, 4), t.ones(1, 1, 2, 2, 2), dilation=0)",
+    "convolution in groups of unequal size": "F.conv2d(t.ones(1, 2, 4, 4), t.ones(3, 1, 2, 2), groups=2)",
+    "convolution with too many biases": "F.conv2d(t.ones(1, 1, 4, 4), t.ones(2, 1, 2, 2), t.ones(3))",
     "wrong places": "F.max_unpool2d(t.ones(1, 1, 2, 2), t.zeros(1, 1, 2, 3, dtype=t.int64), 2)",
 }
 

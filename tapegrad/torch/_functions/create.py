@@ -45,7 +45,9 @@ def finished(raw: Any, requires_grad: bool = False, out: Any = None, device: Any
     if out is not None:
         from tapegrad.torch._functions._build import into
 
-        return into("create", out, x)
+        # As many elements as `out` has are written in its shape: it may be part of something larger.
+        alike = x.array.ndim == 1 and out.array.shape != x.array.shape and out.numel() == x.numel()
+        return into("create", out, x.reshape(out.array.shape) if alike else x)
     return requiring(x) if requires_grad else x
 
 
@@ -168,6 +170,8 @@ def arange(
     start, end, step = ends
     if not step:
         raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     whole = all(isinstance(v, int) for v in ends)
@@ -184,6 +188,10 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, **words: Any) -> Any:
 
     warnings.warn("torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
                   "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).", stacklevel=2)  # fmt: skip
+    if not step:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     n = math.floor((end - start) / step) + 1
     made = (start + np.arange(n) * step).astype(_numpy(words.get("dtype")))
     return finished(made, words.get("requires_grad", False), None, words.get("device"))
@@ -204,6 +212,9 @@ def linspace(
     """`steps` values from `start` to `end`, evenly spaced."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
+    if isinstance(start, complex) or isinstance(end, complex):
+        kind = DEFAULT[0].to_complex().numpy if dtype is None else _numpy(dtype)
+        return finished(np.linspace(start, end, int(steps)).astype(kind), requires_grad, out, device)
     return finished(_even(float(start), float(end), int(steps), _numpy(dtype)), requires_grad, out, device)
 
 
@@ -235,6 +246,8 @@ def logspace(
     requires_grad: bool = False,
 ) -> Any:
     """Powers of `base` with evenly spaced exponents."""
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
     return finished(np.logspace(float(start), float(end), steps, base=base).astype(_numpy(dtype)), requires_grad, out, device)
 
 
@@ -250,6 +263,9 @@ def eye(
     requires_grad: bool = False,
 ) -> Any:
     """Ones on the diagonal of a matrix of zeros."""
+    for name, length in (("n", n), ("m", m)):
+        if length is not None and length < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {length}")
     return finished(np.eye(n, m, dtype=_numpy(dtype)), requires_grad, out, device)
 
 

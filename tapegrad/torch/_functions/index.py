@@ -381,4 +381,4 @@ define(
     _NAMES,
     methods=False,
 )  # fmt: skip
-METHODS["where"] = lambda self, condition, y: _where(condition, self, y)
+METHODS["where"] = lambda self, condition, other: _where(condition, self, other)

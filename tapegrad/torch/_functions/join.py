@@ -96,7 +96,15 @@ def _column_stack(tensors: Any) -> Any:
 def _flip(x: Any, dims: Any) -> Any:
     n = len(x.array.shape)
     axes = lengths_of(dims)
+    if len({dimension(d, n) for d in axes}) < len(axes):
+        raise RuntimeError(f"dim {axes[0]} appears multiple times in the list of dims")
     return S.flip(x, axis=tuple(dimension(d, n) for d in axes)) if n and axes else x.clone()
+
+
+def _of_rank(x: Any, n: int) -> Any:
+    if len(x.array.shape) < n:
+        raise RuntimeError(f"Input must be >= {n}-d.")
+    return x
 
 
 def lengths_of(given: tuple[Any, ...]) -> tuple[int, ...]:
@@ -143,6 +151,10 @@ def _repeat_interleave(x: Any, repeats: Any, dim: Any, output_size: Any) -> Any:
     if isinstance(repeats, Tensor):
         repeats = np.asarray(repeats.read()[0])
         repeats = int(repeats.reshape(())) if repeats.size == 1 else repeats
+    if np.ndim(repeats) > 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    if np.min(repeats, initial=0) < 0:
+        raise RuntimeError("repeats can not be negative")
     if not np.ndim(repeats):
         return S.repeat(x, int(repeats), axis=d)
     if len(repeats) != x.array.shape[d]:
@@ -154,6 +166,15 @@ def _meshgrid(tensors: Any, indexing: Any) -> Any:
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tensors[0]
     n = len(tensors)
+    if not n:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    for t in tensors:
+        if len(t.array.shape) > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(t.array.shape)}")
+        if t.array.dtype != tensors[0].array.dtype:
+            raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
+    if indexing not in (None, "xy", "ij"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     order = [1, 0, *range(2, n)] if indexing == "xy" and n > 1 else list(range(n))
     shape = [math.prod(tensors[i].array.shape) for i in order]
     found = []
@@ -226,6 +247,12 @@ def _combinations(x: Any, r: int, with_replacement: bool) -> Any:
     import itertools
 
     pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    if len(x.array.shape) != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(x.array.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if not r:
+        return S.getitem(x, slice(0, 0))
     index = np.array(list(pick(range(x.array.shape[0]), r)), np.int64).reshape(-1, r)
     return S.take(x, index, axis=0)
 
@@ -237,9 +264,9 @@ def _unbound_split(x: Any, indices_or_sections: Any, dim: int) -> Any:
 _NAMES = {k: v for k, v in list(globals().items()) if callable(v)}
 define(
     {
-        "flip(input, *dims)": "_flip(input, dims)",
-        "repeat(input, *sizes)": "_repeat(input, sizes)",
-        "tile(input, *dims)": "_tile(input, dims)",
+        "flip(input, *axes, dims=None)": "_flip(input, axes if dims is None else (dims,))",
+        "repeat(input, *sizes, repeats=None)": "_repeat(input, sizes if repeats is None else (repeats,))",
+        "tile(input, *sizes, dims=None)": "_tile(input, sizes if dims is None else (dims,))",
     },
     _NAMES,
     functions=False,
@@ -248,8 +275,8 @@ define(
 define(
     {
         "roll(input, shifts, dims=None)": "_roll(input, shifts, dims)",
-        "fliplr(input)": "_flip(input, (1,))",
-        "flipud(input)": "_flip(input, (0,))",
+        "fliplr(input)": "_flip(_of_rank(input, 2), (1,))",
+        "flipud(input)": "_flip(_of_rank(input, 1), (0,))",
         "rot90(input, k=1, dims=(0, 1))": "S.rot90(input, k=k, axes=tuple(dims))",
         "repeat_interleave(input, repeats=None, dim=None, *, output_size=None)":
             "_repeat_interleave(input, repeats, dim, output_size)",
@@ -350,7 +377,8 @@ for _name, _other in _OTHER_NAMES.items():
 for _name in ("unsqueeze", "squeeze", "transpose", "t", "as_strided"):
     METHODS[f"{_name}_"] = _reshaping(VIEWS[_name])
 METHODS["swapaxes_"] = METHODS["swapdims_"] = METHODS["transpose_"]
-METHODS["broadcast_to"] = lambda self, *size: VIEWS["expand"](self, *lengths(size))
+METHODS["broadcast_to"] = lambda self, *shape, size=None: VIEWS["expand"](self, *lengths(shape if size is None else (size,)))
+METHODS["swapaxes"] = lambda self, axis0, axis1: VIEWS["transpose"](self, axis0, axis1)
 METHODS["split_with_sizes"] = lambda self, split_sizes, dim=0: VIEWS["split"](self, split_sizes, dim)
 
 

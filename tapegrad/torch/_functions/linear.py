@@ -130,7 +130,7 @@ def _cross(a: Any, b: Any, dim: Any) -> Any:
 def _trace(x: Any) -> Any:
     if len(x.array.shape) != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {len(x.array.shape)}")
-    return S.sum(x.diagonal())
+    return x.diagonal().sum()
 
 
 def _dist(a: Any, b: Any, p: float) -> Any:

@@ -72,6 +72,8 @@ def _argsort(x: Any, dim: int, descending: bool, stable: Any) -> Any:
 
 
 def _topk(x: Any, k: int, dim: int, largest: bool, sorted: bool) -> Any:
+    if isinstance(k, float):
+        raise TypeError("topk(): argument 'k' (position 1) must be int, not float")
     k = int(k)
     d = dimension(dim, len(x.array.shape))
     n = x.array.shape[d] if x.array.shape else 1

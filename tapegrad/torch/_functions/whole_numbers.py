@@ -1,4 +1,4 @@
-"""Divisors and multiples, numbers in two parts, places in arrays, and decompositions of low rank."""
+"""Divisors and multiples, numbers in two parts, and decompositions of low rank."""
 
 from __future__ import annotations
 
@@ -49,19 +49,6 @@ def frexp(input: Any, *, out: Any = None) -> Any:
 
 
 FUNCTIONS["frexp"] = METHODS["frexp"] = frexp
-
-
-def unravel_index(indices: Any, shape: Any) -> Any:
-    """The places, one tensor for each axis, of numbers in a flat array of this shape."""
-    size = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(int(k) for k in shape)
-    if indices.array.dtype.kind not in "iu":
-        raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
-    if any(k < 0 for k in size):
-        raise ValueError(f"'shape' cannot have negative values, but got {size}")
-    return tuple(wrap(np.asarray(i, np.int64)) for i in np.unravel_index(np.asarray(indices.array), size))
-
-
-FUNCTIONS["unravel_index"] = unravel_index
 
 
 # -- of low rank -------------------------------------------------------------------------------------------------

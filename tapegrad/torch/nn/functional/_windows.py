@@ -53,6 +53,30 @@ def check_windows(name: str, x: Any, window: Any, stride: Any, padding: Any, dil
         raise RuntimeError(f"Given input size: ({given}). Calculated output size: ({made}). Output size is too small")
 
 
+def check_convolution(n: int, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> None:
+    """Refuse kernels that can't be moved, and groups and biases that don't belong to them."""
+    if len(weight) != n + 2:
+        raise RuntimeError(f"Expected {n + 2}-dimensional weight for {n + 2}-dimensional input, but got weight of size {list(weight)}")
+    if any(s <= 0 for s in stride):
+        raise RuntimeError("non-positive stride is not supported")
+    if not isinstance(padding, str) and any(p < 0 for p in padding):
+        raise RuntimeError("negative padding is not supported")
+    if any(d <= 0 for d in dilation):
+        raise RuntimeError(f"dilation should be greater than zero, but got {list(dilation)}")
+    if groups <= 0:
+        raise RuntimeError("non-positive groups is not supported")
+    if weight[0] < groups or weight[0] % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size {list(weight)} "
+            "instead"
+        )
+    if bias is not None and tuple(bias.array.shape) != (weight[0],):
+        raise RuntimeError(
+            f"Given weight of size {list(weight)}, expected bias to be 1-dimensional with {weight[0]} elements, but got bias of size "
+            f"{list(bias.array.shape)} instead"
+        )
+
+
 def check_floats(name: str, x: Any) -> None:
     """Refuse integers, of which there is no mean."""
     if x.array.dtype.kind in "biu":

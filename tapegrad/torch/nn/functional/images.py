@@ -14,6 +14,7 @@ from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import adopt, wrap
 from tapegrad.torch.nn.functional._windows import (
     adaptive_size,
+    check_convolution,
     check_floats,
     check_not_empty,
     check_windows,
@@ -68,6 +69,8 @@ def _conv(n: int, x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dil
     _one_dtype(x, weight, bias)
     x, batched = _batched(x, n, f"conv{n}d")
     c, w = x.array.shape[1], weight.array.shape
+    check_convolution(n, w, bias, _tuple(stride, n), padding if isinstance(padding, str) else _tuple(padding, n),
+                      _tuple(dilation, n), groups)  # fmt: skip
     if w[1] * groups != c:
         raise RuntimeError(
             f"Given groups={groups}, weight of size {list(w)}, expected input{list(x.array.shape)} to have {w[1] * groups} channels, "
