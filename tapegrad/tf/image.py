@@ -264,6 +264,8 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
 
 def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
     """gain * image ** gamma."""
+    if float(gamma) < 0:
+        raise InvalidArgumentError(None, None, f"Gamma should be a non-negative real number, got {float(gamma)}")
     return _through_floats(image, lambda x: S.multiply(S.pow(x, float(gamma)), float(gain)))
 
 

@@ -142,7 +142,8 @@ def decode_raw(
         raise InvalidArgumentError(None, None, f"{text} [Op:DecodeRaw]")
     whole = fixed_length if fixed_length is not None else sizes[0] if sizes else 0
     if whole % dtype.itemsize:
-        text = f"Input to DecodeRaw has length {whole} that is not a multiple of {dtype.itemsize}, the size of {as_dtype(dtype).name}"
+        size = f"{dtype.itemsize}, the size of {as_dtype(dtype).name}"
+        text = f"Input to DecodeRaw has length {whole}, which must be a multiple of {size}: it is not a multiple of {dtype.itemsize}"
         raise InvalidArgumentError(None, None, f"{text} [Op:DecodeRaw]")
     rows = [
         np.frombuffer(b if fixed_length is None else b[:fixed_length].ljust(fixed_length, b"\0"), read)

@@ -182,11 +182,11 @@ def compute_average_loss(per_example_loss: Any, sample_weight: Any = None, globa
         x = S.multiply(x, convert(sample_weight, x.array.dtype, prefer=True))
     size = host(x.array.shape[0] if global_batch_size is None else global_batch_size)
     if size.ndim:
-        raise ValueError(f"`global_batch_size` must be a scalar, got {global_batch_size}")
+        raise ValueError(f"global_batch_size must be scalar, got {global_batch_size}")
     if size.dtype.kind not in "iu":
-        raise TypeError(f"`global_batch_size` must be an int, got {global_batch_size!r}")
+        raise TypeError(f"global_batch_size must be an int, got {global_batch_size!r}")
     if size < 0:
-        raise ValueError(f"`global_batch_size` must be non-negative, got {global_batch_size}")
+        raise invalid(None, f"global_batch_size must be non-negative, got {global_batch_size}")
     total = S.sum(x)
     return S.divide(total, x.array.dtype.type(size)) if size else S.zeros_like(total)
 

@@ -119,7 +119,7 @@ def test_the_mean_loss_of_a_batch_of_no_samples_is_zero():
     assert tf.nn.compute_average_loss([1.5, 2.5], global_batch_size=0).numpy() == 0
     with pytest.raises(TypeError, match="must be an int"):
         tf.nn.compute_average_loss([1.5, 2.5], global_batch_size=2.0)
-    with pytest.raises(ValueError, match="non-negative"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must be non-negative"):
         tf.nn.compute_average_loss([1.5, 2.5], global_batch_size=-1)
 
 

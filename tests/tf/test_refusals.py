@@ -110,6 +110,7 @@ REFUSED = [
     ("tf.strings.unicode_transcode('a', 'UTF-8', 'UTF-7')", INVALID, "not in the list of allowed values"),
     ("tf.strings.unicode_encode([0x110000], 'UTF-8', 'strict')", INVALID, "out of range"),
     ("tf.strings.unicode_encode(3, 'UTF-8')", ValueError, "rank must be at least 1"),
+    ("tf.image.adjust_gamma(tf.zeros([2, 2, 3]), -0.5)", INVALID, "Gamma should be a non-negative real number"),
 ]
 
 
