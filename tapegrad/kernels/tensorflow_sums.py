@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _SUM, _PROD, _MAX, _MIN = (calls.op(n) for n in ("Sum", "Prod", "Max", "Min"))
+#: The sum over all axes but the last, of arrays of this many.  Measured for 256x512: 10 us, `Sum` 41; for 32x28x28x6 91 and 126.
+_SUM_OF_ROWS, _PLANES = calls.op("BiasAddGrad"), range(2, 6)
 _ALL, _ANY = calls.op("All"), calls.op("Any")
 _ARGMAX, _ARGMIN = calls.op("ArgMax"), calls.op("ArgMin")
 _CUMSUM, _CUMPROD = calls.op("Cumsum"), calls.op("Cumprod")
@@ -47,6 +49,8 @@ def sum(x: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) 
     if d is not F32 and d is not F64:
         d = _total_dtype(d)
         x = converted(x, F32 if d.itemsize == 2 else d)
+    elif not keepdims and len(axes) == x.ndim - 1 and x.ndim in _PLANES and x.ndim - 1 not in axes:
+        return made(_SUM_OF_ROWS(x.bare, data_format="NHWC"), d)
     y = made(_SUM(x.bare, ints(axes), keep_dims=keepdims), x.dtype)
     return converted(y, d)
 
