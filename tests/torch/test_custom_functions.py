@@ -177,3 +177,49 @@ def test_an_output_of_several_is_named_by_its_number():
     _, second = torch.ones(2, requires_grad=True).clone().unbind()
     with pytest.raises(RuntimeError, match="Output 1 of"):
         second.add_(1)
+
+
+class Guarded(Function):
+    """A step whose derivative is left out where nobody needs it."""
+
+    @staticmethod
+    def forward(x, w):
+        return x * w
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        return (g * w if ctx.needs_input_grad[0] else None), (g * x if ctx.needs_input_grad[1] else None)
+
+
+def test_what_a_transform_differentiates_by_needs_a_gradient():
+    x, w = torch.tensor(2.0), torch.tensor(3.0)
+    assert torch.func.grad(Guarded.apply)(x, w).item() == 3.0
+    assert torch.func.grad(Guarded.apply, argnums=1)(x, w).item() == 2.0
+    assert torch.func.jacrev(Guarded.apply)(x, w).item() == 3.0
+    assert torch.func.grad(lambda x: torch.func.grad(Guarded.apply)(x, x) * x)(x).item() == 4.0
+
+
+@pytest.mark.parametrize(
+    ("rule", "generate", "message"),
+    [
+        (lambda info, in_dims, x: x, False, "have two returns.*Got a"),
+        (lambda info, in_dims, x: (x, 0, 0), False, "have two returns.*Got 3 returns"),
+        (lambda info, in_dims, x: (x, 0), True, "both generate_vmap_rule=True and an overridden vmap"),
+    ],
+)
+def test_a_rule_for_batches_that_is_none_is_refused(rule, generate, message):
+    class Same(Function):
+        generate_vmap_rule = generate
+        vmap = staticmethod(rule)
+
+        @staticmethod
+        def forward(x):
+            return x
+
+    with pytest.raises(RuntimeError, match=message):
+        torch.func.vmap(Same.apply)(torch.ones(2))

@@ -30,7 +30,14 @@ def run_vmap(cls: Any, args: tuple[Any, ...]) -> Any:
         else:
             values.append(a)
             dims.append(None)
-    out, out_dims = cls.vmap(VmapInfo(level.size, level.randomness), tuple(dims), *values)
+    given = cls.vmap(VmapInfo(level.size, level.randomness), tuple(dims), *values)
+    if not isinstance(given, tuple) or len(given) != 2:
+        what = f"{len(given)} returns" if isinstance(given, tuple) else f"a {type(given)}"
+        raise RuntimeError(
+            f"{cls.__name__}.vmap: Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "
+            f"compatible with the output. Got {what} instead"
+        )
+    out, out_dims = given
     if not isinstance(out, tuple):
         return _entered(out, out_dims, level)
     each = out_dims if isinstance(out_dims, tuple) else (out_dims,) * len(out)

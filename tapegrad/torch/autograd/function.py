@@ -124,6 +124,11 @@ def _apply(cls: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
         from tapegrad.torch.autograd._function_batches import run_vmap
 
         own_rule = cls.vmap is not Function.vmap
+        if own_rule and cls.generate_vmap_rule:
+            raise RuntimeError(
+                f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overridden vmap staticmethod. "
+                "Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity."
+            )
         if own_rule:
             return run_vmap(cls, args)
         if not cls.generate_vmap_rule:
@@ -132,8 +137,8 @@ def _apply(cls: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
                 "staticmethod or set generate_vmap_rule=True."
             )
     ctx = cls._backward_cls()
-    ctx.needs_input_grad = tuple(isinstance(a, Core) and own(a.node) is not None for a in args)
     nodes = [a.read()[1] if isinstance(a, Core) else None for a in args]  # before forward writes into them
+    ctx.needs_input_grad = tuple(n is not None and (own(n) is not None or _is_known(n)) for n in nodes)
     before, state.active = state.active, EMPTY
     try:
         if separate:
