@@ -50,3 +50,12 @@ def test_models_of_an_ensemble_are_alike():
 def test_the_old_names_warn():
     with pytest.warns(FutureWarning, match="functorch.make_functional. is deprecated"):
         functorch.make_functional(nn.Linear(2, 1))
+
+
+def test_batches_of_models_are_normalised_each_by_itself():
+    net = nn.Sequential(nn.Conv2d(1, 2, 1), nn.BatchNorm2d(2))
+    assert torch.func.replace_all_batch_norm_modules_(net) is net
+    assert net[1].running_mean is None
+    x = torch.randn(3, 4, 1, 2, 2)
+    found = torch.func.vmap(net)(x)
+    assert torch.allclose(found, torch.stack([net(images) for images in x]), atol=1e-5)

@@ -1,7 +1,7 @@
 """`torch.func`: functions of functions, which compose with each other and with the graph of tensors."""
 
 from tapegrad.torch.func._batches import vmap
-from tapegrad.torch.func._modules import functional_call, stack_module_state
+from tapegrad.torch.func._modules import functional_call, replace_all_batch_norm_modules_, stack_module_state
 from tapegrad.torch.func._transforms import (
     debug_unwrap,
     functionalize,
@@ -26,6 +26,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
     "vmap",

@@ -98,3 +98,14 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
         return made
 
     return stacked([dict(m.named_parameters()) for m in models]), stacked([dict(m.named_buffers()) for m in models])
+
+
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """Let no batch normalisation of a module keep running statistics, which `vmap` cannot write: each batch has its own."""
+    from tapegrad.torch.nn.modules.norm import _BatchNorm
+
+    for module in root.modules():
+        if isinstance(module, _BatchNorm) and module.track_running_stats:
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
