@@ -131,6 +131,8 @@ def detach_(self: Any) -> Any:
 
 
 def _get_data(self: Any) -> Any:
+    if self.is_sparse:
+        return self.detach()
     return alias(self, apart=True)
 
 

@@ -130,7 +130,7 @@ def _neutral(x: Any, reduce: str) -> Any:
         return kind.type(0)
     if reduce == "prod":
         return kind.type(1)
-    if kind.kind == "f":
+    if kind.kind in "fV":  # bfloat16 is of NumPy's kind V
         return kind.type(-np.inf if reduce == "amax" else np.inf)
     info = np.iinfo(kind)
     return kind.type(info.min if reduce == "amax" else info.max)

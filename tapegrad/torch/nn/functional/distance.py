@@ -115,6 +115,7 @@ def embedding_bag(
         if offsets is None:
             raise ValueError("offsets has to be a 1D Tensor but got None")
         starts, flat = np.asarray(offsets.array), input
+    _check_bags(np.asarray(flat.array), starts, weight, per_sample_weights, padding_idx, offsets is not None)
     bags = len(starts) - include_last_offset
     which = np.searchsorted(starts[:bags], np.arange(len(flat.array)), side="right") - 1
     rows = embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
@@ -138,6 +139,42 @@ def embedding_bag(
         return y
     counts = np.maximum(np.bincount(which, minlength=bags), 1).astype(weight.array.dtype)
     return S.divide(y, wrap(counts[:, None]))
+
+
+def _check_bags(ids: Any, starts: Any, weight: Any, factors: Any, padding: int | None, given: bool) -> None:
+    """Refuse bags that don't begin where the first index is, rows that aren't there, and factors of other shape or dtype."""
+    n = weight.array.shape[0]
+    for name, raw in (("indices", ids), ("offsets", starts)):
+        if raw.dtype.kind not in "iu":
+            raise RuntimeError(
+                f"Expected tensor for argument #1 '{name}' to have one of the following scalar types: Long, Int; but got {raw.dtype} "
+                "instead (while checking arguments for embedding_bag)"
+            )
+    outside = np.flatnonzero((ids < 0) | (ids >= n))
+    if outside.size:
+        at = int(outside[0])
+        raise RuntimeError(f"Index {at} of input takes value {int(ids[at])} which is not in the valid range [0, {n})")
+    if given and starts.size:
+        if starts[0] != 0:
+            raise RuntimeError("offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+                               f"However, got {int(starts[0])}")  # fmt: skip
+        if starts[-1] > ids.size:
+            raise RuntimeError(
+                f"offsets[-1] can not be greater than input's length {ids.size} but got offsets[-1] of {int(starts[-1])}"
+            )
+    if padding is not None and not -n <= padding < n:
+        raise RuntimeError(f"padding_idx must be within the number of embeddings, -{n} through {n - 1}, but got {padding}")
+    if factors is not None:
+        if factors.numel() != ids.size:
+            raise ValueError(
+                f"embedding_bag: If per_sample_weights ({factors.shape}) is not None, then it must have the same shape as the input "
+                f"({list(ids.shape)})"
+            )
+        if factors.array.dtype != weight.array.dtype:
+            raise RuntimeError(
+                f"Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; but "
+                f"type {weight.type()} does not equal {factors.type()} (while checking arguments for embedding_bag)"
+            )
 
 
 def one_hot(input: Any, num_classes: int = -1) -> Any:
