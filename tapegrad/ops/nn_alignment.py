@@ -36,7 +36,8 @@ def ctc_loss(
     places = F.arange(size)
     alpha = F.where(places < 2, F.getitem(emitted, (slice(None), 0)), nothing)
     before_last = F.concat([F.getitem(states, (slice(None), slice(0, 2))), F.getitem(states, (slice(None), slice(0, size - 2)))], axis=1)
-    jumps = F.logical_and(F.logical_and(states != blank, states != F.getitem(before_last, (slice(None), slice(0, size)))), places > 2)
+    is_label = F.logical_and(places % 2 == 1, places > 2)
+    jumps = F.logical_and(is_label, states != F.getitem(before_last, (slice(None), slice(0, size))))
     for t in range(1, times):
         one = _moved(F, alpha, nothing, 1, size)
         two = F.where(jumps, _moved(F, alpha, nothing, 2, size), nothing)
