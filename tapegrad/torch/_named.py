@@ -24,6 +24,7 @@ _OTHERS = {
     "linalg_cholesky_ex": ("L", "info"),
     "linalg_lu": ("P", "L", "U"),
     "linalg_lu_factor": ("LU", "pivots"),
+    "linalg_lu_factor_ex": ("LU", "pivots", "info"),
     "linalg_lstsq": ("solution", "residuals", "rank", "singular_values"),
 }
 

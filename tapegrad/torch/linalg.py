@@ -252,6 +252,29 @@ def _lu_unpack(data: Any, pivots: Any, unpack_data: bool = True, unpack_pivots: 
     return named.lu_unpack(wrap(p), lower, upper)
 
 
+def _lu_factor_ex(x: Any, pivot: bool, check_errors: bool) -> Any:
+    """`lu_factor`, and the place of the first zero on the diagonal of U, counted from 1, or 0."""
+    data, pivots = _lu_factor(x, pivot)
+    zero = np.diagonal(np.asarray(data.read()[0]), axis1=-2, axis2=-1) == 0
+    info = np.where(zero.any(-1), zero.argmax(-1) + 1, 0).astype(np.int32)
+    if check_errors and info.any():
+        raise LinAlgError(f"linalg.lu_factor: the diagonal element {info.max()} of U is zero, so that the factors do not solve systems")
+    return named.linalg_lu_factor_ex(data, pivots, wrap(info))
+
+
+def _lu_solve(data: Any, pivots: Any, b: Any, left: bool, adjoint: bool) -> Any:
+    """What solves A @ X = B, X @ A = B or the same with A^H, from the factors of A = P @ L @ U."""
+    _square("lu_solve", data)
+    if not left:
+        return _lu_solve(data, pivots, b.mH, True, not adjoint).mH
+    p, lower, upper = _lu_unpack(data, pivots)
+    if adjoint:
+        y = S.solve_triangular(upper.mH, b, lower=True, unit_diagonal=False)
+        return S.matmul(p, S.solve_triangular(lower.mH, y, lower=False, unit_diagonal=True))
+    y = S.solve_triangular(lower, S.matmul(p.mT, b), lower=True, unit_diagonal=True)
+    return S.solve_triangular(upper, y, lower=False, unit_diagonal=False)
+
+
 def _without_pivots(x: Any, k: int) -> tuple[Any, Any]:
     """L and U of a matrix whose rows are in order, one column after the other."""
     columns, rows, rest = [], [], x
@@ -299,6 +322,8 @@ _TABLE = {
     "lstsq(A, B, rcond=None, *, driver=None)": "_lstsq(A, B, rcond, driver)",
     "lu(A, *, pivot=True)": "_lu(A, pivot)",
     "lu_factor(A, *, pivot=True)": "_lu_factor(A, pivot)",
+    "lu_factor_ex(A, *, pivot=True, check_errors=False)": "_lu_factor_ex(A, pivot, check_errors)",
+    "lu_solve(LU, pivots, B, *, left=True, adjoint=False)": "_lu_solve(LU, pivots, B, left, adjoint)",
     "diagonal(A, *, offset=0, dim1=-2, dim2=-1)": "A.diagonal(offset, dim1, dim2)",
     "inv_ex(A, *, check_errors=False)": "named.linalg_inv_ex(_inv(A), A.new_zeros(A.shape[:-2]).int())",
     "cholesky_ex(A, *, upper=False, check_errors=False)":

@@ -236,6 +236,7 @@ define(
         "corrcoef(input)": "S.corrcoef(input)",
         "adjoint(input)": "input.mH",
         "lu(input, pivot=True, get_infos=False)": "linalg.lu_factor(input, pivot=pivot)",
+        "lu_solve(input, LU_data, LU_pivots)": "linalg.lu_solve(LU_data, LU_pivots, input)",
     },
     {**_NAMES, "named": named},
     out=True,

@@ -150,4 +150,22 @@ for f in (
         r.append((type(error).__name__, str(error)))
 result = r
 """,
+    "systems solved from factors": """
+L = t.linalg
+A = t.tensor([[[2.0, 1.0, 0.5], [4.0, -3.0, 1.0], [1.0, 2.0, 5.0]], [[0.0, 1.0, 2.0], [1.5, 0.5, -1.0], [3.0, 2.0, 1.0]]], dtype=t.float64)
+A.requires_grad_()
+B = t.arange(12.0, dtype=t.float64).reshape(2, 3, 2).sin().requires_grad_()
+data, pivots = L.lu_factor(A)
+r = []
+for words in ({}, {"adjoint": True}, {"left": False}, {"left": False, "adjoint": True}):
+    b = B if words.get("left", True) else B.mT
+    x = L.lu_solve(data, pivots, b, **words)
+    r.append((R4(x), [R4(g) for g in t.autograd.grad((x**2).sum(), [A, B], retain_graph=True)]))
+r.append(R4(t.lu_solve(B, data, pivots)))
+Z = t.tensor([[1.0, 2.0], [2.0, 4.0]], dtype=t.complex128) * (1 + 1j)
+W = Z + t.eye(2)
+r.append(R4(L.lu_solve(*L.lu_factor(W), Z, adjoint=True)))
+r.append((R4(L.lu_factor_ex(A).info), R4(L.lu_factor_ex(Z.real).info), L.lu_factor_ex(Z.real).info.dtype))
+result = r
+""",
 }
