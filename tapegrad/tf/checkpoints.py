@@ -197,6 +197,27 @@ class Status:
         """Accepted: it is done."""
 
 
+def _when_built(x: Any, waiting: dict[int, Any]) -> None:
+    """Give the variables of a Keras model, layer or optimizer their values as soon as it has made them.
+
+    A layer makes them at its first call, by `_maybe_build`, and an optimizer at its first step, by `build`; what stands in
+    the instance goes before what stands in its class.
+    """
+    name = "_maybe_build" if hasattr(x, "_maybe_build") else "build"
+    original = getattr(type(x), name)
+
+    def build(*args: Any, **words: Any) -> Any:
+        found = original(x, *args, **words)
+        variables = list(x.variables)
+        for k in [k for k in waiting if k < len(variables)]:
+            variables[k].assign(waiting.pop(k))
+        if not waiting:
+            x.__dict__.pop(name, None)
+        return found
+
+    x.__dict__[name] = build
+
+
 class Checkpoint:
     """Objects whose variables are saved and restored together, by the names of their attributes."""
 
@@ -259,7 +280,21 @@ class Checkpoint:
         for name, v in here.items():
             if name + _ATTRIBUTE in values:
                 v.assign(values.pop(name + _ATTRIBUTE))
+        self._restore_later(values)
         return Status(sorted(values), unset)
+
+    def _restore_later(self, values: dict[str, Any]) -> None:
+        """Keep values for variables that models and optimizers have not made yet, until they make them."""
+        roots = [("", self.__dict__["_root"])] if self.__dict__["_root"] is not None else []
+        for name, x in [*roots, *self._objects.items()]:
+            start = f"{name}/variables/" if name else "variables/"
+            waiting = {
+                int(key[len(start) : -len(_ATTRIBUTE)]): key
+                for key in values
+                if key.startswith(start) and key[len(start) : -len(_ATTRIBUTE)].isdigit()
+            }
+            if waiting and not getattr(x, "built", True):
+                _when_built(x, {k: values[key] for k, key in waiting.items()})
 
     def _build(self, values: dict[str, Any]) -> None:
         """Let an optimiser make its variables, where the checkpoint has values for them and it has not met a model yet."""

@@ -156,3 +156,35 @@ print(type(dropout.seed_generator.state.value.array) is TFArray, type(one.array)
 """
     result = run(program, TAPEGRAD_BACKEND="tensorflow", TF_CPP_MIN_LOG_LEVEL="3")
     assert result.stdout.split() == ["True", "True"], result.stderr
+
+
+def test_a_checkpoint_is_restored_into_a_model_that_is_not_built_yet(tmp_path):
+    program = f"""
+import numpy as np
+import tapegrad.tf as tf
+x = np.linspace(-1, 1, 12, dtype="float32").reshape(4, 3)
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.inner, self.outer = tf.keras.layers.Dense(4), tf.keras.layers.Dense(2)
+    def call(self, x):
+        return self.outer(self.inner(x))
+def step(net, optimizer):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(net(x) - 1.0))
+    optimizer.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+    return float(loss)
+def parts():
+    net, optimizer = Net(), tf.keras.optimizers.Adam(0.1)
+    return net, optimizer, tf.train.Checkpoint(net=net, optimizer=optimizer)
+net, optimizer, checkpoint = parts()
+for _ in range(3):
+    step(net, optimizer)
+path = checkpoint.save({str(tmp_path / "net")!r})
+wanted = [step(net, optimizer) for _ in range(2)]
+net, optimizer, checkpoint = parts()
+checkpoint.restore(path)
+print([step(net, optimizer) for _ in range(2)] == wanted, int(optimizer.iterations), "_maybe_build" in vars(net))
+"""
+    result = run(program)
+    assert result.stdout.split() == ["True", "5", "False"], result.stderr
