@@ -6,7 +6,7 @@ from typing import Any
 
 from tapegrad.torch._missing import refusing
 from tapegrad.torch._parameters import Buffer, Parameter
-from tapegrad.torch._tensor import ORDINARY, auto_of
+from tapegrad.torch._tensor import ORDINARY, Tensor, auto_of
 
 
 class UninitializedParameter(Parameter):
@@ -23,6 +23,10 @@ class UninitializedParameter(Parameter):
         made.__class__ = UninitializedParameter
         return made
 
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Become a parameter of this shape, whose values mean nothing yet."""
+        materialize(self, shape, device, dtype)
+
 
 class UninitializedBuffer(Buffer):
     """A buffer whose shape is not known yet."""
@@ -37,10 +41,16 @@ class UninitializedBuffer(Buffer):
 
         made = Buffer(FUNCTIONS["empty"](0, device=device, dtype=dtype), persistent=persistent)
         auto_of(made).flags["lazy buffer"] = True
+        made.__class__ = UninitializedBuffer
         return made
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Become a buffer of this shape, whose values mean nothing yet."""
+        materialize(self, shape, device, dtype)
 
 
 ORDINARY.add(UninitializedParameter)
+ORDINARY.add(UninitializedBuffer)
 
 
 def is_lazy(param: Any) -> bool:
@@ -49,16 +59,19 @@ def is_lazy(param: Any) -> bool:
     return bool(flags.get("lazy parameter") or flags.get("lazy buffer"))
 
 
-def materialize(param: Any, shape: Any) -> None:
+def materialize(param: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
     """Give a waiting parameter or buffer a shape; its values mean nothing yet."""
     from tapegrad.torch._functions._build import FUNCTIONS
 
-    param.data = FUNCTIONS["empty"](*shape, dtype=param.dtype)
+    param.data = FUNCTIONS["empty"](*shape, dtype=param.dtype if dtype is None else dtype, device=device)
     for flag in ("lazy parameter", "lazy buffer"):
         auto_of(param).flags.pop(flag, None)
     if type(param) is UninitializedParameter:
         settled: Any = param
         settled.__class__ = Parameter
+    elif type(param) is UninitializedBuffer:
+        plain: Any = param
+        plain.__class__ = Tensor
 
 
 __getattr__ = refusing(globals())

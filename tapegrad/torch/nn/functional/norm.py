@@ -42,7 +42,7 @@ def batch_norm(
     if not training:
         return S.batch_norm(input, weight, bias, running_mean, running_var, axis=1, epsilon=eps)
     y, mean, variance = S.batch_norm(input, weight, bias, axis=1, epsilon=eps, statistics=True)
-    if running_mean is not None:
+    if running_mean is not None and count:  # nothing has no mean to move towards
         keep = count / (count - 1)  # the running variance is without bias
         _towards(running_mean, mean.array, momentum)
         _towards(running_var, variance.array * running_var.array.dtype.type(keep), momentum)

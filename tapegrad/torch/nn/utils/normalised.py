@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.torch._tensor import STYLE as S
-from tapegrad.torch.nn.parameter import Parameter
+from tapegrad.torch.nn.parameter import Parameter, is_lazy
 
 __all__ = ["remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm"]
 
@@ -45,6 +45,8 @@ def weight_norm(module: Any, name: str = "weight", dim: Any = 0) -> Any:
             raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
     hook = WeightNorm(name, dim)
     weight = getattr(module, name)
+    if is_lazy(weight):
+        raise ValueError("The module passed to `WeightNorm` can't have uninitialized parameters. Run one forward pass first.")
     del module._parameters[name]
     module.register_parameter(f"{name}_g", Parameter(norm_except(weight, hook.dim).detach()))
     module.register_parameter(f"{name}_v", Parameter(weight.detach()))
@@ -142,6 +144,8 @@ def spectral_norm(
         dim = 1 if "ConvTranspose" in type(module).__name__ else 0
     hook = SpectralNorm(name, n_power_iterations, dim, eps)
     weight = module._parameters[name]
+    if is_lazy(weight):
+        raise ValueError("The module passed to `SpectralNorm` can't have uninitialized parameters. Run one forward pass first.")
     with no_grad():
         h, w = hook.matrix(weight).size()
         u = normalize(weight.new_empty(h).normal_(0, 1), dim=0, eps=eps)
