@@ -29,7 +29,7 @@ from tapegrad.core.node import WATCH, make_node
 from tapegrad.core.recorder import EMPTY, Recorder, state
 from tapegrad.core.tensor import WRAPPERS, Tensor, linked, standing_for, tensor
 from tapegrad.core.watching import origin, root, watch_all
-from tapegrad.dtypes import is_inexact
+from tapegrad.dtypes import float32, float64, is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, GradientError, ShapeError, SpentError
 from tapegrad.kernels.batched import Batched
 from tapegrad.ops.convert import asarray
@@ -125,6 +125,12 @@ class GradientTape:
         if self._spent:
             raise SpentError("watch(value): a derivative was taken from this tape, and it records no more; enter it anew")
         given = unchanged_leaves(value)
+        for x in given:
+            if type(x) is not Tensor or ((d := x.array.dtype) is not float32 and d is not float64):
+                break
+        else:  # plain tensors of a usual dtype: there is nothing to check
+            watch_all(given, frozenset([self._recorder]))
+            return
         others = [x for x in given if not isinstance(x, Tensor)]
         foreign = [x for x in others if is_foreign(x)]
         leaves = [standing_for(x) for x in given if not is_foreign(x)] if others else given
