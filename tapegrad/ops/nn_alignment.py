@@ -22,7 +22,7 @@ def ctc_loss(
     """-log(p(labels)) for log-probabilities of each time, (n, t, k), (n, l), (n), (n) -> (n).
 
     A path visits blank, label, blank, label, ..., blank: at each time it stays, goes on, or jumps over a blank between two
-    labels that differ.  `never` is the logarithm of a probability that counts as zero.  A. Graves et al., "Connectionist
+    labels that differ; no time at all is the path of no labels.  `never` is the logarithm of a probability that counts as zero.  A. Graves et al., "Connectionist
     temporal classification", 2006, equations 5 to 8, in logarithms.
     """
     n, times, _ = x.shape
@@ -35,6 +35,7 @@ def ctc_loss(
     nothing = F.zeros_like(F.getitem(emitted, (slice(None), 0))) + never
     places = F.arange(size)
     alpha = F.where(places < 2, F.getitem(emitted, (slice(None), 0)), nothing)
+    alpha = F.where(F.reshape(time_counts < 1, (n, 1)), F.where(places < 1, F.zeros_like(nothing), nothing), alpha)
     before_last = F.concat([F.getitem(states, (slice(None), slice(0, 2))), F.getitem(states, (slice(None), slice(0, size - 2)))], axis=1)
     is_label = F.logical_and(places % 2 == 1, places > 2)
     jumps = F.logical_and(is_label, states != F.getitem(before_last, (slice(None), slice(0, size))))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.torch._tensor import STYLE as S
-from tapegrad.torch._tensor import Tensor, wrap
+from tapegrad.torch._tensor import Tensor
 from tapegrad.torch.nn.functional.loss import reduced
 
 __all__ = ["ctc_loss"]
@@ -23,24 +23,20 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Any:
-    """-log of the probability of all alignments of a target with a sequence.
-
-    A. Graves et al., "Connectionist temporal classification", 2006, equations 6 and 7, on logarithms.
-    """
+    """-log of the probability of all alignments of a target with a sequence."""
     single = len(log_probs.array.shape) == 2
     logp = log_probs.unsqueeze(1) if single else log_probs
     steps = np.asarray(targets.array)
     times, whole = _lengths("input_lengths", input_lengths), _lengths("target_lengths", target_lengths)
     _check(logp.array.shape, steps, times, whole, blank)
-    losses: list[Any] = []
-    at: Any = 0
-    for b, (t, n) in enumerate(zip(times, whole, strict=True)):
+    labels = np.zeros((len(whole), max(whole, default=0)), np.int64)
+    at = 0
+    for b, n in enumerate(whole):
         if steps.ndim == 1 and not (single and len(whole) == 1):
-            label, at = steps[at : at + n], at + n
+            labels[b, :n], at = steps[at : at + n], at + n
         else:
-            label = np.atleast_2d(steps)[b][:n]
-        losses.append(_aligned(S.getitem(logp, (slice(0, t), b)), label, blank))
-    found = S.stack(losses)
+            labels[b, :n] = np.atleast_2d(steps)[b][:n]
+    found = S.ctc_loss(S.permute_dims(logp, (1, 0, 2)), labels, np.array(whole), np.array(times), blank=blank)
     if zero_infinity:
         found = S.where(S.equal(found, math.inf), 0.0, found)
     if reduction == "mean":
@@ -81,24 +77,3 @@ def _check(shape: Any, targets: Any, times: list[int], whole: list[int], blank: 
 
 def _numbers(x: Any) -> Any:
     return np.asarray(x.array if isinstance(x, Tensor) else x)
-
-
-def _aligned(logp: Any, label: Any, blank: int) -> Any:
-    """-log of the sum over alignments for one sequence, (t, k), by the forward recursion."""
-    path = np.full(2 * len(label) + 1, blank)
-    path[1::2] = label
-    n = len(path)
-    jump = np.zeros(n, bool)
-    jump[2:] = (path[2:] != blank) & (path[2:] != path[:-2])
-    none = wrap(np.array(-np.inf, logp.array.dtype)[()])
-    emitted = S.take(logp, path, axis=1)
-    start = wrap(np.arange(n) < 2)
-    alpha = S.where(start, S.getitem(emitted, 0), none)
-    empty = S.broadcast_to(S.reshape(none, (1,)), (2,))
-    for t in range(1, logp.array.shape[0]):
-        padded = S.concat([empty, alpha], axis=0)
-        ways = S.stack(
-            [alpha, S.getitem(padded, slice(1, n + 1)), S.where(wrap(jump), S.getitem(padded, slice(0, n)), none)]
-        )
-        alpha = S.add(S.logsumexp(ways, axis=0), S.getitem(emitted, t))
-    return S.negative(S.logsumexp(S.getitem(alpha, slice(max(n - 2, 0), n)), axis=0))
