@@ -21,9 +21,9 @@ def ctc_loss(
 ) -> Any:
     """-log(p(labels)) for log-probabilities of each time, (n, t, k), (n, l), (n), (n) -> (n).
 
-    A path visits blank, label, blank, label, ..., blank: at each time it stays, goes on, or jumps over a blank between two
-    labels that differ; no time at all is the path of no labels.  `never` is the logarithm of a probability that counts as zero.  A. Graves et al., "Connectionist
-    temporal classification", 2006, equations 5 to 8, in logarithms.
+    A path visits blank, label, blank, label, ..., blank: at each time it stays, goes on, or jumps over a blank between
+    two labels that differ; no time at all is the path of no labels. `never` is the logarithm of a probability that
+    counts as zero. A. Graves et al., "Connectionist temporal classification", 2006, equations 5 to 8, in logarithms.
     """
     n, times, _ = x.shape
     many = labels.shape[1]
