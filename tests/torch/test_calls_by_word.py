@@ -57,12 +57,14 @@ def test_what_makes_no_sense_is_refused_in_pytorchs_class(name: str) -> None:
 SAME = {
     "a range written into a part": "(lambda x: (t.arange(0, 4, out=x.narrow(1, 1, 2)), x)[1])(t.zeros(2, 3))",
     "steps written into a part": "(lambda x: (t.linspace(0, 3, 4, out=x[:, 1:]), x)[1])(t.zeros(2, 3))",
+    "an older range written": "(lambda x: (t.range(1, 4, out=x), x)[1])(t.zeros(4))",
     "complex steps": "t.linspace(0, 1 + 2j, 3)",
     "no combinations": "t.combinations(t.tensor([1, 2]), r=0)",
     "trace of bytes": "t.ones(2, 2, dtype=t.uint8).trace()",
 }
 
 
+@pytest.mark.filterwarnings("ignore:torch.range is deprecated")
 @pytest.mark.parametrize("name", list(SAME))
 def test_values_and_dtypes_are_pytorchs(name: str) -> None:
     theirs, ours = (eval(SAME[name], {"t": t}) for t in (real, T))

@@ -194,7 +194,7 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, **words: Any) -> Any:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     n = math.floor((end - start) / step) + 1
     made = (start + np.arange(n) * step).astype(_numpy(words.get("dtype")))
-    return finished(made, words.get("requires_grad", False), None, words.get("device"))
+    return finished(made, words.get("requires_grad", False), words.get("out"), words.get("device"))
 
 
 @function
