@@ -104,6 +104,7 @@ def _environment(op: Op, style: Style | None) -> dict[str, Any]:
         "BODY": surrounded(op.body) if op.kind == "composite" else op.body,
         "KERNEL": getattr(NUMPY, op.key) if op.kind != "composite" else None,
         "Tensor": Tensor,
+        "ALIKE": frozenset(),
         "Node": Node,
         "ndarray": np.ndarray,
         "f32": np.float32,
@@ -148,6 +149,7 @@ def _environment(op: Op, style: Style | None) -> dict[str, Any]:
         env.update(
             F=style,
             Tensor=style.cls,
+            ALIKE=style.alike,
             new=style.new,
             meet=style.meet,
             promote=style.meet,

@@ -124,7 +124,7 @@ def _raws(op: Op) -> str:
 
 
 def _unpacking(op: Op, i: int, name: str) -> list[str]:
-    lines = [f"    if type({name}) is Tensor:", f"        raw{i} = {name}.array", f"        node{i} = {name}.node"]
+    lines = [f"    if type({name}) is Tensor or type({name}) in ALIKE:", f"        raw{i} = {name}.array", f"        node{i} = {name}.node"]
     if op.weak and len(op.arrays) == 2:
         other = op.arrays[1 - i]
         lines += [

@@ -43,6 +43,7 @@ class Style:
         self, cls: type[Tensor], meet: Meet, *, unpack: Unpack = call.unpack, failed: Failed = call.failed, holds: bool = False
     ) -> None:
         self.cls = cls
+        self.alike: set[type] = set()  # classes of its tensors that are read as plainly
         self.meet = meet
         self.unpack = unpack
         self.failed = failed

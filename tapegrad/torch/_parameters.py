@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.torch._construct import track
-from tapegrad.torch._tensor import BY_FLAG, ORDINARY, Tensor, auto_of, fresh, settle_class, wrap
+from tapegrad.torch._tensor import BY_FLAG, ORDINARY, STYLE, Tensor, auto_of, fresh, settle_class, wrap
 from tapegrad.torch._views import give_memory, store_of
 
 
@@ -62,6 +62,7 @@ class Buffer(Tensor, metaclass=_Flagged):
 
 BY_FLAG["parameter"] = Parameter
 ORDINARY.add(Parameter)
+STYLE.alike.add(Parameter)
 
 
 class _AnyTensor(type):
