@@ -11,7 +11,7 @@ _WHEN = "write it in Python, or keep this part in PyTorch"
 
 #: What is to be done without the larger parts of PyTorch that are not here.
 _INSTEAD = {
-    **dict.fromkeys(("torch.fx", "torch.export", "torch._dynamo", "torch._inductor", "torch.onnx"), _COMPILED),
+    **dict.fromkeys(("torch.fx", "torch.export", "torch._dynamo", "torch._inductor"), _COMPILED),
     **dict.fromkeys(("torch.mps", "torch.xpu", "torch.mtia"), _WHERE),
     "torch.hub": "it downloads nothing: build the model, and give the file of its weights to torch.load",
     **dict.fromkeys(("torch.quantization", "torch.ao", "torch.nn.quantized"), "it has no quantized tensors: " + _WHEN),

@@ -87,3 +87,11 @@ def test_the_old_name_of_vmap_lets_absent_outputs_pass():
     assert total.tolist() == [1.0, 5.0, 9.0]
     assert nothing is None
     assert _vmap(lambda row: row * 2, allow_none_pass_through=True)(x).tolist() == (x * 2).tolist()
+
+
+def test_a_program_that_exports_at_its_end_runs_until_then():
+    import tapegrad.torch.onnx
+
+    assert not torch.onnx.is_in_onnx_export()
+    with pytest.raises(RuntimeError, match=r"torch\.onnx\.export: .*state_dict"):
+        tapegrad.torch.onnx.export(nn.Linear(1, 1), torch.ones(1, 1), "net.onnx")
