@@ -98,7 +98,7 @@ def test_a_reshape_that_copies_does_not_write_back() -> None:
     assert x.sum() == 6
 
 
-@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "NAdam", "RAdam", "Adamax"])
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "NAdam", "RAdam", "Adamax", "Adafactor"])
 def test_optimizers_update_there(name: str) -> None:
     found = {}
     for place in ("numpy", "tensorflow"):

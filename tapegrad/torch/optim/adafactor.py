@@ -73,7 +73,7 @@ class Adafactor(Stepper):
         if square.ndim > 1:
             rows = _moved(state["row_var"], xp.mean(square, axis=-1, keepdims=True), weight)
             columns = _moved(state["col_var"], xp.mean(square, axis=-2, keepdims=True), weight)
-            v = rows @ columns / larger(xp.mean(rows, axis=-2, keepdims=True), eps1)
+            v = xp.matmul(rows, columns) / larger(xp.mean(rows, axis=-2, keepdims=True), eps1)
         else:
             v = _moved(state["variance"], square, weight) * 1.0
         u = g / root(larger(v, eps1 * eps1))
