@@ -45,15 +45,23 @@ def ones(shape: Any, dtype: Any = FLOAT, name: str | None = None, layout: Any = 
 @export("zeros_like")
 def zeros_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> Tensor:
     """Zeros in the shape and dtype of a tensor."""
-    raw = convert(input).array
-    return _filled(raw.shape, dtype or raw.dtype, 0)
+    return _filled_like(input, dtype, 0)
 
 
 @export("ones_like")
 def ones_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> Tensor:
     """Ones in the shape and dtype of a tensor."""
-    raw = convert(input).array
-    return _filled(raw.shape, dtype or raw.dtype, 1)
+    return _filled_like(input, dtype, 1)
+
+
+def _filled_like(input: Any, dtype: Any, value: int) -> Tensor:
+    x = convert(input)
+    raw = x.array
+    if all(isinstance(n, int) for n in raw.shape):
+        return _filled(raw.shape, dtype or raw.dtype, value)
+    wanted = as_dtype(dtype or raw.dtype).numpy  # while a function is traced a length may be open
+    found: Tensor = S.full_like(x, value, dtype=wanted)
+    return found
 
 
 @export("fill")

@@ -207,3 +207,13 @@ def transposes_of_convolutions_by_rank(tf: Any) -> Iterator[Any]:
         yield y
         yield t.gradient(y, [x, w])
     yield lambda: tf.nn.conv_transpose(x, w, (1, 6), 2)
+
+
+@program
+def tensors_like_one_of_open_length(tf: Any) -> Iterator[Any]:
+    @tf.function(input_signature=[tf.TensorSpec([None, 1], tf.float32)])
+    def rounded(x):
+        return tf.where(x > 0.5, tf.ones_like(x, dtype=tf.float64), 0.0), tf.zeros_like(x), tf.ones_like(x, tf.int32)
+
+    yield rounded(tf.constant([[0.25], [0.75]]))
+    yield rounded(tf.constant([[0.75], [0.25], [0.5]]))
