@@ -66,7 +66,9 @@ def _fast_lane(op: Op, styled: bool, holds: bool) -> list[str]:
         return []
     a, b = op.arrays
     return [
-        f"    if type({a}) is Tensor and type({b}) is Tensor and (like := {a}.like) is not None and like is {b}.like:",
+        f"    if (type({a}) is Tensor or type({a}) in ALIKE) and (type({b}) is Tensor or type({b}) in ALIKE) and (",
+        f"        (like := {a}.like) is not None and like is {b}.like",
+        "    ):",
         f"        p = {a}.node",
         f"        q = {b}.node",
         "        if p is not None and q is not None and (owners := p.owners) is q.owners and owners.lane is state.active:",
