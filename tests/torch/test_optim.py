@@ -285,3 +285,17 @@ def test_a_schedule_goes_on_from_its_state() -> None:
     t.load_state_dict(s.state_dict())
     a.step(), s.step(), b.step(), t.step()
     assert a.param_groups[0]["lr"] == b.param_groups[0]["lr"]
+
+
+@pytest.mark.parametrize("name", ["Adam", "AdamW", "NAdam", "RAdam", "Adamax", "RMSprop", "Adagrad", "Adadelta", "ASGD", "Rprop"])
+def test_a_state_of_old_with_plain_counts_of_steps_is_taken_over(name: str) -> None:
+    params, loss = problem(ours, np.float32)
+    made = [getattr(ours.optim, name)(params) for _ in range(2)]
+    loss().backward()
+    made[0].step()
+    state = copy.deepcopy(made[0].state_dict())
+    for own in state["state"].values():
+        own["step"] = float(own["step"])
+    made[1].load_state_dict(state)
+    made[1].step()
+    assert all(float(own["step"]) == 2 for own in made[1].state.values())

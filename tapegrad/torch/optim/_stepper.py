@@ -34,6 +34,12 @@ class Stepper(Optimizer):
             )
         super().__init__(params, defaults)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for own in self.state.values():  # older files have counts of steps as plain numbers
+            if isinstance(own, dict) and isinstance(own.get("step"), (int, float)):
+                own["step"] = scalar(float(own["step"]))
+
     def _options(self, group: dict[str, Any]) -> Any:
         """What the formula needs of a group, computed once for all its parameters."""
         return group
