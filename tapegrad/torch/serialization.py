@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from tapegrad.torch import _arrays
-from tapegrad.torch._checkpoint import reading, writing
+from tapegrad.torch._checkpoint import modules, reading, writing
 from tapegrad.torch._missing import refusing
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
@@ -125,15 +125,15 @@ def _to(x: Any, device: Any, moved: dict[int, Any]) -> Any:
 def add_safe_globals(safe_globals: list[Any]) -> None:
     """Allow files to name these classes or functions, each given as itself or with the name that files use."""
     for given in safe_globals:
-        found, name = given if isinstance(given, tuple) else (given, f"{given.__module__}.{given.__qualname__}")
+        found, names = (given[0], [given[1]]) if isinstance(given, tuple) else (given, modules.file_names(given))
         if not callable(found):
             raise TypeError(f"add_safe_globals(safe_globals): expected classes or functions, got {found!r}")
-        reading.ALLOWED[name] = found
+        reading.ALLOWED.update(dict.fromkeys(names, found))
 
 
 def get_safe_globals() -> list[Any]:
     """The classes and functions that were allowed."""
-    return list(reading.ALLOWED.values())
+    return list(dict.fromkeys(reading.ALLOWED.values()))
 
 
 def clear_safe_globals() -> None:

@@ -323,3 +323,28 @@ def test_what_can_not_be_written_or_opened_is_said(tmp_path: Any) -> None:
     with pytest.raises(NotImplementedError, match="is read but not written"):
         serialization.save({}, io.BytesIO(), _use_new_zipfile_serialization=False)
     assert reading.ALLOWED == {}
+
+
+def test_a_whole_module_is_read_where_its_classes_are_allowed(tmp_path):
+    net = T.nn.Sequential(T.nn.Linear(2, 3), T.nn.Dropout(0.5))
+    T.save(net, tmp_path / "net.pt")
+    with pytest.raises(pickle.UnpicklingError, match="Sequential"):
+        T.load(tmp_path / "net.pt")
+    kinds = [T.nn.modules.container.Sequential, T.nn.modules.linear.Linear, T.nn.modules.dropout.Dropout]
+    with serialization.safe_globals(kinds):
+        assert serialization.get_safe_globals() == kinds
+        back = T.load(tmp_path / "net.pt").eval()
+    x = T.ones(1, 2)
+    assert back(x).tolist() == net.eval()(x).tolist()
+    assert serialization.get_safe_globals() == []
+
+
+@pytest.mark.interop("torch")
+def test_a_whole_module_of_pytorchs_is_read_where_its_classes_are_allowed(tmp_path):
+    import torch as peer
+
+    net = peer.nn.Sequential(peer.nn.Linear(2, 3), peer.nn.Tanh())
+    peer.save(net, tmp_path / "net.pt")
+    with serialization.safe_globals([T.nn.Sequential, T.nn.Linear, T.nn.Tanh]):
+        back = T.load(tmp_path / "net.pt")
+    np.testing.assert_allclose(back(T.ones(1, 2)).detach().numpy(), net(peer.ones(1, 2)).detach().numpy(), rtol=1e-6)

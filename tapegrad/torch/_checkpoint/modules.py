@@ -35,6 +35,13 @@ def public_name(obj: Any) -> tuple[str, str] | None:
     return None
 
 
+def file_names(obj: Any) -> list[str]:
+    """What files may call a class or function: where it was defined; one of the facade, as files of PyTorch and of tapegrad do."""
+    defined = f"{getattr(obj, '__module__', '')}.{getattr(obj, '__qualname__', '')}"
+    public = public_name(obj)
+    return [defined] if public is None else [defined, defined.removeprefix("tapegrad."), ".".join(public)]
+
+
 def is_module_class(obj: Any) -> bool:
     """Whether this is a class of modules."""
     return isinstance(obj, type) and issubclass(obj, _home("nn").Module)
