@@ -37,18 +37,23 @@ class Hooked(Recorded):
     __slots__ = ("after", "before", "metadata", "op")
 
     def __init__(self, op: Recorded) -> None:
-        super().__init__(op.name, self._pull, self._pull_recorded, op.push, op.push_recorded)
+        # Not by the constructor of the base: bound methods kept here would be a cycle, and hold the graph after its tensors.
+        self.name = op.name
+        self.push = op.push
+        self.push_recorded = op.push_recorded
         self.op = op
         self.before: list[Callable[[Any], Any]] = []
         self.metadata: dict[Any, Any] = {}
         self.after: Callable[[Node, Callable[[Node, Any], None], Any], None] | None = None
 
-    def _pull(self, node: Node, g: Any) -> None:
+    def pull(self, node: Node, g: Any) -> None:
+        """The calls, then the op's step."""
         for call in self.before:
             g = call(g)
         self.onwards(node, g, recorded=False)
 
-    def _pull_recorded(self, node: Node, g: Any) -> None:
+    def pull_recorded(self, node: Node, g: Any) -> None:
+        """The same on Tensors."""
         for call in self.before:
             g = call(g)
         self.onwards(node, g, recorded=True)

@@ -112,7 +112,7 @@ class Packed(Recorded):
     __slots__ = ("held", "op", "unpack")
 
     def __init__(self, op: Any, unpack: Any, held: list[tuple[int, Any]]) -> None:
-        super().__init__(op.name, self._pull, self._pull_recorded, self._push, self._push_recorded)
+        self.name = op.name  # not by the constructor of the base: bound methods kept here would be a cycle
         self.op = op
         self.unpack = unpack
         self.held = held
@@ -167,16 +167,17 @@ class Packed(Recorded):
         finally:
             node.s, node.t = before
 
-    def _pull(self, node: Node, g: Any) -> None:
+    def pull(self, node: Node, g: Any) -> None:
+        """The op's own step, with its values unpacked, as are the following."""
         self._run("pull", node, g)
 
-    def _pull_recorded(self, node: Node, g: Any) -> None:
+    def pull_recorded(self, node: Node, g: Any) -> None:
         self._run("pull_recorded", node, g)
 
-    def _push(self, node: Node, tangents: Any) -> Any:
+    def push(self, node: Node, tangents: Any) -> Any:
         return self._run("push", node, tangents)
 
-    def _push_recorded(self, node: Node, tangents: Any) -> Any:
+    def push_recorded(self, node: Node, tangents: Any) -> Any:
         return self._run("push_recorded", node, tangents)
 
     def release(self, node: Node) -> None:

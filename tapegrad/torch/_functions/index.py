@@ -275,10 +275,18 @@ def _count_below(edges: Any, v: Any, out_int32: bool, side: str, sorter: Any) ->
 
 
 def _unique(x: Any, sorted: bool, return_inverse: bool, return_counts: bool, dim: Any) -> Any:
-    values, inverse, counts = np.unique(raw_of(x), return_inverse=True, return_counts=True, axis=dim)
+    _, first, inverse, counts = np.unique(raw_of(x), return_index=True, return_inverse=True, return_counts=True, axis=dim)
     inverse = inverse.reshape(x.array.shape if dim is None else -1)
-    found = [values, *([inverse] if return_inverse else []), *([counts] if return_counts else [])]
-    made = tuple(map(wrap, found))
+    return _with_extras(_picked(x, first, dim), inverse if return_inverse else None, counts if return_counts else None)
+
+
+def _picked(x: Any, first: Any, dim: Any) -> Any:
+    """Of equal values the first one, which has their derivative (PyTorch refuses to differentiate here)."""
+    return S.take(S.reshape(x, (-1,)), first, axis=0) if dim is None else S.take(x, first, axis=dim)
+
+
+def _with_extras(values: Any, *extras: Any) -> Any:
+    made = (values, *(wrap(v) for v in extras if v is not None))
     return made[0] if len(made) == 1 else made
 
 
@@ -288,12 +296,10 @@ def _unique_consecutive(x: Any, return_inverse: bool, return_counts: bool, dim: 
     changed = rows[1:] != rows[:-1]
     new = np.concatenate([[True], changed if changed.ndim == 1 else changed.any(axis=1)]) if len(rows) else np.zeros(0, bool)
     first = np.flatnonzero(new)
-    values = raw.reshape(-1)[first] if dim is None else np.take(raw, first, axis=dim)
     inverse = np.cumsum(new) - 1
+    inverse = inverse.reshape(raw.shape) if dim is None else inverse
     counts = np.diff([*first, len(rows)])
-    extra = [inverse.reshape(raw.shape) if dim is None else inverse] if return_inverse else []
-    made = tuple(map(wrap, [values, *extra, *([counts] if return_counts else [])]))
-    return made[0] if len(made) == 1 else made
+    return _with_extras(_picked(x, first, dim), inverse if return_inverse else None, counts if return_counts else None)
 
 
 def _bincount(x: Any, weights: Any, minlength: int) -> Any:

@@ -1,0 +1,63 @@
+"""Graphs die with their tensors, by reference counts alone, whatever was hung on them."""
+
+import gc
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tapegrad import torch
+
+
+class _Mark:
+    """What a hook holds, to see whether the hook is there."""
+
+
+def _tensor_hook(y: Any, mark: _Mark) -> None:
+    y.register_hook(lambda g: g if mark else None)
+
+
+def _node_hook(y: Any, mark: _Mark) -> None:
+    y.grad_fn.register_hook(lambda gi, go: None if mark else gi)
+    y.grad_fn.register_prehook(lambda go: None if mark else go)
+
+
+def _retained(y: Any, mark: _Mark) -> None:
+    y.retain_grad()
+    _tensor_hook(y, mark)
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("hang", [_tensor_hook, _node_hook, _retained])
+def test_a_graph_with_hooks(hang: Callable[[Any, _Mark], None], backward: bool) -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    mark = _Mark()
+    seen = weakref.ref(mark)
+    gc.collect()
+    gc.disable()
+    try:
+        y = x * x
+        hang(y, mark)
+        z = y.sum()
+        if backward:
+            z.backward()
+        del y, z, mark
+        assert seen() is None
+    finally:
+        gc.enable()
+
+
+def test_a_graph_with_packed_values() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    mark = _Mark()
+    seen = weakref.ref(mark)
+    gc.collect()
+    gc.disable()
+    try:
+        with torch.autograd.graph.saved_tensors_hooks(lambda v, mark=mark: (v, mark), lambda pair: pair[0]):
+            y = (x * x).sum()
+        del y, mark
+        assert seen() is None
+    finally:
+        gc.enable()
