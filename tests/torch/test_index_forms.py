@@ -115,13 +115,13 @@ def test_indices_along_an_axis_have_as_many_axes():
         torch.take_along_dim(torch.ones(2, 3), torch.tensor([1]), 0)
 
 
-def test_of_equal_values_the_first_has_the_derivative_where_pytorch_refuses() -> None:
-    x = ours.tensor([2.0, 1.0, 2.0, 2.0], requires_grad=True)
-    values, inverse, counts = ours.unique(x, return_inverse=True, return_counts=True)
+def test_of_equal_values_the_first_has_the_derivative_where_pytorch_refuses():
+    x = torch.tensor([2.0, 1.0, 2.0, 2.0], requires_grad=True)
+    values, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True)
     assert (values.tolist(), inverse.tolist(), counts.tolist()) == ([1.0, 2.0], [1, 0, 1, 1], [1, 3])
-    (values * ours.tensor([3.0, 5.0])).sum().backward()
+    (values * torch.tensor([3.0, 5.0])).sum().backward()
     assert x.grad.tolist() == [5.0, 3.0, 0.0, 0.0]
     x.grad = None
-    values, counts = ours.unique_consecutive(x.reshape(2, 2), return_counts=True, dim=1)
+    values, counts = torch.unique_consecutive(x.reshape(2, 2), return_counts=True, dim=1)
     values.sum().backward()
     assert (x.grad.tolist(), counts.tolist()) == ([1.0, 1.0, 1.0, 1.0], [1, 1])
