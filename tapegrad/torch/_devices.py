@@ -7,6 +7,7 @@ NumPy's there (`from_numpy`) counts as the CPU's.
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from typing import Any, final
 
@@ -153,8 +154,8 @@ def name_of(given: Any) -> str:
 
 
 def several() -> bool:
-    """Whether values of TensorFlow's kernels may be on more than one device."""
-    return bool(_gpus_of_tensorflow())
+    """Whether values of TensorFlow's kernels may be on more than one device; not where TensorFlow has never been imported."""
+    return "tensorflow" in sys.modules and bool(_gpus_of_tensorflow())
 
 
 # -- where values are ------------------------------------------------------------------------------------------

@@ -1,9 +1,10 @@
 """Methods that take a shape or axes one by one take them by their word too; and what is refused in PyTorch's class."""
 
 import pytest
-import torch as real
 
 import tapegrad.torch as T
+
+real = pytest.importorskip("torch")
 
 BY_WORD = [
     "x.flip(dims=(0,))", "x.permute(dims=(1, 0))", "x.reshape(shape=(3, 2))", "x.repeat(repeats=(2, 1))", "x.expand(size=(2, 2, 3))",
