@@ -76,7 +76,7 @@ def table() -> dict[Any, tuple[str, Any]]:
         for name in dir(ours):
             if name.startswith("_") and not (place == "Tensor" and name.startswith("__")):
                 continue
-            function, mine = getattr(theirs, name, None), getattr(ours, name)
+            function, mine = getattr(theirs, name, None), getattr(ours, name, None)  # a hint alone is no method
             if (
                 callable(function)
                 and callable(mine)

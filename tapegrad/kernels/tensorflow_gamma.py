@@ -26,7 +26,7 @@ from tapegrad.kernels.tensorflow_rounding import floor, round
 from tapegrad.kernels.tensorflow_special import by_integer, floats, in_double, native
 
 gammaln, _digamma = native("Lgamma"), native("Digamma")
-gammainc, gammaincc, betainc = native("Igamma"), native("Igammac"), native("Betainc")
+gammainc, gammaincc, _betainc = native("Igamma"), native("Igammac"), native("Betainc")
 #: C. Lanczos, "A precision approximation of the gamma function" (1964), with g = 607 / 128 and 15 terms.
 _LANCZOS = (
     0.99999999999999709182,
@@ -150,6 +150,12 @@ def betaln(a: Any, b: Any) -> Any:
 
 
 @in_double
+def betainc(a: Any, b: Any, x: Any) -> Any:
+    """The function of TensorFlow's, which does not broadcast by itself."""
+    nothing = where(equal(a, a), 0, 0) + where(equal(b, b), 0, 0) + where(equal(x, x), 0, 0)
+    return _betainc(a + nothing, b + nothing, x + nothing)
+
+
 def beta(a: Any, b: Any) -> Any:
     signs = _sign_of_gamma(a) * _sign_of_gamma(b) * _sign_of_gamma(a + b)
     return signs * exp(betaln(a, b))

@@ -44,8 +44,7 @@ def floats(*args: Any) -> tuple[list[Any], Any]:
         return [converted(x, d)], d
     first = args[0]
     for other in args[1:]:
-        _, _, d = pair(first, other)
-        first = made(None, d)
+        first, _, d = pair(first, other)
     d = d if d.kind in "fcV" else F64
     return [converted(asarray(a) if hasattr(a, "dtype") else made(calls.scalar(a, d), d, ()), d) for a in args], d
 
