@@ -149,13 +149,13 @@ def betaln(a: Any, b: Any) -> Any:
     return gammaln(a) + gammaln(b) - gammaln(a + b)
 
 
-@in_double
 def betainc(a: Any, b: Any, x: Any) -> Any:
     """The function of TensorFlow's, which does not broadcast by itself."""
     nothing = where(equal(a, a), 0, 0) + where(equal(b, b), 0, 0) + where(equal(x, x), 0, 0)
     return _betainc(a + nothing, b + nothing, x + nothing)
 
 
+@in_double
 def beta(a: Any, b: Any) -> Any:
     signs = _sign_of_gamma(a) * _sign_of_gamma(b) * _sign_of_gamma(a + b)
     return signs * exp(betaln(a, b))
