@@ -315,24 +315,14 @@ def _reading(name: str) -> Callable[..., Any]:
     return run
 
 
-def _quantile(x: Any, q: Any, /, **words: Any) -> Any:
-    return public("quantile")(read(x), q, **words)
+def _quantiles(name: str, whole: int) -> Callable[..., Any]:
+    """Our function, for parts of a whole of 1 or of 100."""
 
+    def run(x: Any, q: Any, /, **words: Any) -> Any:
+        parts = q if isinstance(q, Tensor) else np.asarray(q)
+        return public(name)(read(x), parts / whole, **words)
 
-def _nanquantile(x: Any, q: Any, /, **words: Any) -> Any:
-    return public("nanquantile")(read(x), q, **words)
-
-
-def _percentile(x: Any, q: Any, /, **words: Any) -> Any:
-    return _quantile(x, _hundredths(q), **words)
-
-
-def _nanpercentile(x: Any, q: Any, /, **words: Any) -> Any:
-    return _nanquantile(x, _hundredths(q), **words)
-
-
-def _hundredths(q: Any) -> Any:
-    return q / 100 if isinstance(q, Tensor) else np.asarray(q) / 100
+    return run
 
 
 def _cov(
@@ -362,6 +352,10 @@ _READING = (
 )
 COMPOSITIONS.update({name: _reading(name) for name in _READING})
 COMPOSITIONS.update(
+    quantile=_quantiles("quantile", 1),
+    percentile=_quantiles("quantile", 100),
+    nanquantile=_quantiles("nanquantile", 1),
+    nanpercentile=_quantiles("nanquantile", 100),
     cumsum=_cumulative("cumulative_sum"),
     cumprod=_cumulative("cumulative_prod"),
     atleast_1d=_at_least(1),

@@ -10,7 +10,7 @@ import numpy as np
 
 from tapegrad.core.recorder import EMPTY, state
 from tapegrad.core.tensor import Tensor
-from tapegrad.core.watching import met, watch
+from tapegrad.core.watching import met
 from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, ShapeError
 from tapegrad.kernels.batched import Batched
@@ -83,7 +83,7 @@ class Variable(Tensor):
         active = state.active
         node = self.node
         if active is not EMPTY and (node is None or node.owners is not active) and self.trainable:
-            node = met(self, active)
+            node = met(self, active, self)
         return self.array if not BUILDING or BUILDING[0].is_eager else _placed(self), node
 
     @property
@@ -270,11 +270,7 @@ def _read_in_place(variable: Variable, given: Tensor) -> tuple[Any, Node | None]
     """What `read` gives of the tensor in a variable's place, watched as the variable would be."""
     raw, node = given.read()
     if variable.trainable and state.active is not EMPTY:
-        new = state.active.auto if node is None else state.active.auto - node.owners.recorders
-        if new:
-            node = watch(given, new)
-            for r in new:
-                r.variables.append(variable)
+        node = met(given, state.active, variable)
     return raw, node
 
 

@@ -27,8 +27,8 @@ def watch(x: Tensor, recorders: frozenset[Recorder]) -> Node:
     return node
 
 
-def met(x: Any, active: Owners) -> Node | None:
-    """The node of a variable that is read while these are active: those who watch by themselves watch it from now on."""
+def met(x: Any, active: Owners, variable: Any) -> Node | None:
+    """The node of a value that is read as a variable's while these are active: those who watch by themselves watch it from now on."""
     auto = active.auto
     node: Node | None = x.node
     if auto and (node is None or (node.p is None and node.owners.spent)):  # for each variable in each step
@@ -38,13 +38,13 @@ def met(x: Any, active: Owners) -> Node | None:
                 owners = active if auto is active.recorders else group(auto)
                 node = x.node = make_node(WATCH, None, None, None, None, owners)
                 for r in auto:
-                    r.variables.append(x)
+                    r.variables.append(variable)
                 return node
     new = auto if node is None else auto - node.owners.recorders
     if new:
         node = watch(x, new)
         for r in new:
-            r.variables.append(x)
+            r.variables.append(variable)
     return node
 
 

@@ -31,10 +31,11 @@ def explained(target: Any, source: Any, recorder: Recorder) -> str:
         return f"None: {_unrecorded(target, start, recorder)}"
     if end is start:
         return "a gradient: the target is the source itself"
-    path = _path(end, start, recorder)
-    if path is not None:
+    came = _backwards(end, recorder)
+    if start in came:
+        path = _path(came, start)
         return f"a gradient, through {_counted(len(path), 'op')}: source -> {_listed([n.op.name for n in path], ' -> ')} -> target"
-    return f"None: {_apart(start, end, recorder)}"
+    return f"None: {_apart(start, end, came, recorder)}"
 
 
 def _unwatched(source: Any, recorder: Recorder) -> str:
@@ -59,12 +60,12 @@ def _unrecorded(target: Any, start: Node, recorder: Recorder) -> str:
     return text + _where_cut({start} | _made_of(start, recorder), recorder)
 
 
-def _apart(start: Node, end: Node, recorder: Recorder) -> str:
+def _apart(start: Node, end: Node, came: dict[Node, Node | None], recorder: Recorder) -> str:
     """What is to be said where both are recorded, and no path leads from one to the other."""
     if start.seq > end.seq:
         return "the source was watched after the target had been computed; call tape.watch(source) before it is used"
     users = _made_of(start, recorder)
-    known = [v.name or f"a Variable of shape {v.shape}" for v in recorder.variables if v.node in _leads_to(end, recorder)]
+    known = [v.name or f"a Variable of shape {v.shape}" for v in recorder.variables if v.node in came]
     text = "the target does not depend on the source"
     if known:
         text += f", but on {_listed(known, ', ')}"
@@ -103,16 +104,8 @@ def _made_of(start: Node, recorder: Recorder) -> set[Node]:
     return {n for n in found if n is not start and n.op not in (WATCH, REBOUND, SPENT)}
 
 
-def _leads_to(end: Node, recorder: Recorder) -> set[Node]:
-    """The nodes that lead to a value."""
-    return set(_backwards(end, recorder))
-
-
-def _path(end: Node, start: Node, recorder: Recorder) -> list[Node] | None:
+def _path(came: dict[Node, Node | None], start: Node) -> list[Node]:
     """The nodes of the ops on a shortest way from one value to another, in the order of computing."""
-    came = _backwards(end, recorder)
-    if start not in came:
-        return None
     path: list[Node] = []
     at = came[start]
     while at is not None:

@@ -75,7 +75,7 @@ def sum_to(x: Any, shape: tuple[int, ...]) -> Any:
     if extra == 1 and x.ndim == 2 and shape[0] == x.shape[1] and x.dtype.kind == "f" and x.dtype.itemsize >= 4:
         if len(x) < 64:  # a bias
             return np.add.reduce(x, axis=0)
-        return np.ones(len(x), x.dtype) @ x  # BLAS adds up many rows several times faster than a reduction does
+        return np.matmul(_ones(len(x), x.dtype.char), x)  # BLAS adds up many rows several times faster than a reduction does
     axes = tuple(range(extra)) + tuple(
         i + extra for i, n in enumerate(shape) if n == 1 and x.shape[i + extra] != 1
     )

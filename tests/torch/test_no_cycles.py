@@ -2,12 +2,21 @@
 
 import gc
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from tapegrad import torch
+
+
+@pytest.fixture(autouse=True)
+def no_collector() -> Iterator[None]:
+    """What dies in a test dies by its references alone."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
 
 
 class _Mark:
@@ -34,30 +43,20 @@ def test_a_graph_with_hooks(hang: Callable[[Any, _Mark], None], backward: bool) 
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     mark = _Mark()
     seen = weakref.ref(mark)
-    gc.collect()
-    gc.disable()
-    try:
-        y = x * x
-        hang(y, mark)
-        z = y.sum()
-        if backward:
-            z.backward()
-        del y, z, mark
-        assert seen() is None
-    finally:
-        gc.enable()
+    y = x * x
+    hang(y, mark)
+    z = y.sum()
+    if backward:
+        z.backward()
+    del y, z, mark
+    assert seen() is None
 
 
 def test_a_graph_with_packed_values() -> None:
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     mark = _Mark()
     seen = weakref.ref(mark)
-    gc.collect()
-    gc.disable()
-    try:
-        with torch.autograd.graph.saved_tensors_hooks(lambda v, mark=mark: (v, mark), lambda pair: pair[0]):
-            y = (x * x).sum()
-        del y, mark
-        assert seen() is None
-    finally:
-        gc.enable()
+    with torch.autograd.graph.saved_tensors_hooks(lambda v, mark=mark: (v, mark), lambda pair: pair[0]):
+        y = (x * x).sum()
+    del y, mark
+    assert seen() is None

@@ -6,13 +6,10 @@ import math
 from typing import Any, ClassVar
 
 from tapegrad.torch.distributions import constraints
-from tapegrad.torch.distributions.distribution import Distribution
+from tapegrad.torch.distributions._by_probability import ByShapedProbability
 from tapegrad.torch.distributions.utils import (
     broadcast_all,
-    lazy_property,
-    logits_to_probs,
     one_of,
-    probs_to_logits,
     softplus,
     torch,
 )
@@ -20,7 +17,7 @@ from tapegrad.torch.distributions.utils import (
 __all__ = ["Bernoulli"]
 
 
-class Bernoulli(Distribution):
+class Bernoulli(ByShapedProbability):
     """One with probability `probs`, else zero; `logits` are log(probs / (1 - probs))."""
 
     has_enumerate_support = True
@@ -35,24 +32,6 @@ class Bernoulli(Distribution):
             (self.logits,) = given = broadcast_all(logits)
         self._by = "probs" if probs is not None else "logits"
         super().__init__(given[0].shape, validate_args=validate_args)
-
-    def _given(self) -> list[str]:
-        return [self._by]
-
-    @lazy_property
-    def logits(self) -> Any:
-        """log(probs / (1 - probs))."""
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Any:
-        """The probability of one."""
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @property
-    def param_shape(self) -> Any:
-        """The shape of the parameter."""
-        return getattr(self, self._by).shape
 
     @property
     def mean(self) -> Any:

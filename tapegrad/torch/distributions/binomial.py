@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from tapegrad.torch.distributions import constraints
-from tapegrad.torch.distributions.distribution import Distribution
+from tapegrad.torch.distributions._by_probability import ByShapedProbability
 from tapegrad.torch.distributions.utils import (
     broadcast_all,
-    lazy_property,
-    logits_to_probs,
     one_of,
-    probs_to_logits,
     softplus,
     torch,
 )
@@ -19,7 +16,7 @@ from tapegrad.torch.distributions.utils import (
 __all__ = ["Binomial"]
 
 
-class Binomial(Distribution):
+class Binomial(ByShapedProbability):
     """How many of `total_count` tries succeed, each with probability `probs`."""
 
     has_enumerate_support = True
@@ -41,26 +38,11 @@ class Binomial(Distribution):
         super().__init__(parameter.shape, validate_args=validate_args)
 
     def _given(self) -> list[str]:
-        return ["total_count", self._by]
+        return ["total_count", *super()._given()]
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:
         return constraints.integer_interval(0, self.total_count)
-
-    @lazy_property
-    def logits(self) -> Any:
-        """log(probs / (1 - probs))."""
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Any:
-        """The probability of success."""
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @property
-    def param_shape(self) -> Any:
-        """The shape of the parameter."""
-        return getattr(self, self._by).shape
 
     @property
     def mean(self) -> Any:

@@ -6,14 +6,13 @@ import math
 from typing import Any, ClassVar
 
 from tapegrad.torch.distributions import constraints
-from tapegrad.torch.distributions.distribution import Distribution
+from tapegrad.torch.distributions._by_probability import ByShapedProbability
 from tapegrad.torch.distributions.utils import (
     broadcast_all,
     clamp_probs,
     lazy_property,
     logits_to_probs,
     one_of,
-    probs_to_logits,
     softplus,
     torch,
 )
@@ -21,7 +20,7 @@ from tapegrad.torch.distributions.utils import (
 __all__ = ["ContinuousBernoulli"]
 
 
-class ContinuousBernoulli(Distribution):
+class ContinuousBernoulli(ByShapedProbability):
     """The distribution on [0, 1] with density proportional to probs**x * (1 - probs)**(1 - x).
 
     Between `lims`, where the norm is 0 / 0, a series stands for it.
@@ -48,23 +47,10 @@ class ContinuousBernoulli(Distribution):
         self._lims = lims
         super().__init__(given.shape, validate_args=validate_args)
 
-    def _given(self) -> list[str]:
-        return [self._by]
-
-    @lazy_property
-    def logits(self) -> Any:
-        """log(probs / (1 - probs))."""
-        return probs_to_logits(self.probs, is_binary=True)
-
     @lazy_property
     def probs(self) -> Any:
         """The parameter in (0, 1)."""
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
-
-    @property
-    def param_shape(self) -> Any:
-        """The shape of the parameter."""
-        return getattr(self, self._by).shape
 
     def _apart(self) -> tuple[Any, Any]:
         """Where the formulas hold, and the parameter there; elsewhere one that does no harm."""

@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from tapegrad.torch.distributions import constraints
-from tapegrad.torch.distributions.distribution import Distribution
+from tapegrad.torch.distributions._by_probability import ByProbability
 from tapegrad.torch.distributions.utils import (
     broadcast_all,
-    lazy_property,
-    logits_to_probs,
     one_of,
-    probs_to_logits,
     softplus,
     torch,
 )
@@ -19,7 +16,7 @@ from tapegrad.torch.distributions.utils import (
 __all__ = ["Geometric"]
 
 
-class Geometric(Distribution):
+class Geometric(ByProbability):
     """How many tries fail before the first succeeds, each with probability `probs`."""
 
     arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -36,19 +33,6 @@ class Geometric(Distribution):
                 f"Expected parameter probs (Tensor of shape {tuple(parameter.shape)}) of distribution {self!r} to be positive "
                 f"but found invalid values:\n{parameter[parameter <= 0]}"
             )
-
-    def _given(self) -> list[str]:
-        return [self._by]
-
-    @lazy_property
-    def logits(self) -> Any:
-        """log(probs / (1 - probs))."""
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Any:
-        """The probability of success."""
-        return logits_to_probs(self.logits, is_binary=True)
 
     @property
     def mean(self) -> Any:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from tapegrad.torch.distributions import constraints
-from tapegrad.torch.distributions.distribution import Distribution
+from tapegrad.torch.distributions._by_probability import ByShapedProbability
 from tapegrad.torch.distributions.gamma import Gamma
 from tapegrad.torch.distributions.utils import (
     broadcast_all,
-    lazy_property,
-    logits_to_probs,
     one_of,
-    probs_to_logits,
     softplus,
     torch,
 )
@@ -20,7 +17,7 @@ from tapegrad.torch.distributions.utils import (
 __all__ = ["NegativeBinomial"]
 
 
-class NegativeBinomial(Distribution):
+class NegativeBinomial(ByShapedProbability):
     """How often a try with probability `probs` succeeds before `total_count` tries have failed."""
 
     arg_constraints: ClassVar = {
@@ -39,22 +36,7 @@ class NegativeBinomial(Distribution):
         super().__init__(given.shape, validate_args=validate_args)
 
     def _given(self) -> list[str]:
-        return ["total_count", self._by]
-
-    @lazy_property
-    def logits(self) -> Any:
-        """log(probs / (1 - probs))."""
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Any:
-        """The probability of success."""
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @property
-    def param_shape(self) -> Any:
-        """The shape of the parameter."""
-        return getattr(self, self._by).shape
+        return ["total_count", *super()._given()]
 
     @property
     def mean(self) -> Any:

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 from tapegrad.torch._size import Size
 from tapegrad.torch.distributions import constraints
+from tapegrad.torch.distributions._relaxed import Relaxed
 from tapegrad.torch.distributions.categorical import Categorical
 from tapegrad.torch.distributions.distribution import Distribution
-from tapegrad.torch.distributions.transformed_distribution import TransformedDistribution
 from tapegrad.torch.distributions.transforms import ExpTransform
 from tapegrad.torch.distributions.utils import broadcast_all, clamp_probs, tensors, torch
 
@@ -65,28 +65,12 @@ class ExpRelaxedCategorical(Distribution):
         return torch.log_softmax(logits - value * self.temperature, dim=-1).sum(-1) + scale
 
 
-class RelaxedOneHotCategorical(TransformedDistribution):
+class RelaxedOneHotCategorical(Relaxed):
     """Shares that tend to a single one as the temperature falls, and whose samples have derivatives."""
 
     arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex
-    has_rsample = True
 
     def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
-
-    @property
-    def temperature(self) -> Any:
-        """How far samples are from a single one."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Any:
-        """Logarithms of the probabilities."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Any:
-        """The probabilities."""
-        return self.base_dist.probs

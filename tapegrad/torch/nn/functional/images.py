@@ -173,23 +173,23 @@ def _avg_pool(
     return _unbatched(adopt(_core.avg_pool(x, window, count_include_pad=count_include_pad, **words)), batched)
 
 
-def _adaptive_avg(n: int, x: Any, size: Any) -> Any:
-    name = f"adaptive_avg_pool{n}d"
+def _adaptive(name: str, n: int, x: Any, size: Any) -> tuple[Any, bool, Any]:
+    """The images as a batch, whether they were one, and the size of what is asked for; refused where nothing can be pooled."""
     x, batched = _batched(x, n, name)
     check_floats(name, x)
     check_not_empty(name, n, x, channels=False)
-    size = adaptive_size(size, x.array.shape[2:])
+    return x, batched, adaptive_size(size, x.array.shape[2:])
+
+
+def _adaptive_avg(n: int, x: Any, size: Any) -> Any:
+    x, batched, size = _adaptive(f"adaptive_avg_pool{n}d", n, x, size)
     if 0 in size:
         return _unbatched(_none_of(x, size), batched)
     return _unbatched(adopt(_core.adaptive_avg_pool(x, size, layout=_FIRST)), batched)
 
 
 def _adaptive_max(n: int, x: Any, size: Any, return_indices: bool) -> Any:
-    name = f"adaptive_max_pool{n}d"
-    x, batched = _batched(x, n, name)
-    check_floats(name, x)
-    check_not_empty(name, n, x, channels=False)
-    size = adaptive_size(size, x.array.shape[2:])
+    x, batched, size = _adaptive(f"adaptive_max_pool{n}d", n, x, size)
     if 0 in size:
         y = _unbatched(_none_of(x, size), batched)
         return (y, y.detach().long()) if return_indices else y
