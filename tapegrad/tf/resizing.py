@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.ops.resampling import KERNELS, weights
 from tapegrad.tf.convert import cast, convert, fresh, host
 from tapegrad.tf.dtypes import float32
 from tapegrad.tf.style import S
@@ -26,65 +27,10 @@ class ResizeMethod:
     MITCHELLCUBIC = "mitchellcubic"
 
 
-def _triangle(x: Any) -> Any:
-    return np.maximum(1 - np.abs(x), 0)
-
-
-def _cubic(a: float) -> Any:
-    def kernel(x: Any) -> Any:
-        x = np.abs(x)
-        near = (a + 2) * x**3 - (a + 3) * x**2 + 1
-        far = a * x**3 - 5 * a * x**2 + 8 * a * x - 4 * a
-        return np.where(x <= 1, near, np.where(x < 2, far, 0))
-
-    return kernel
-
-
-def _mitchell(x: Any) -> Any:
-    x = np.abs(x)
-    near = (7 * x**3 - 12 * x**2 + 16 / 3) / 6
-    far = (-7 / 3 * x**3 + 12 * x**2 - 20 * x + 32 / 3) / 6
-    return np.where(x < 1, near, np.where(x < 2, far, 0))
-
-
-def _lanczos(r: int) -> Any:
-    return lambda x: np.where(np.abs(x) < r, np.sinc(x) * np.sinc(x / r), 0)
-
-
-#: Kernel and radius by name.
-_KERNELS: dict[str, tuple[Any, float]] = {
-    "bilinear": (_triangle, 1),
-    "bicubic": (_cubic(-0.5), 2),
-    "mitchellcubic": (_mitchell, 2),
-    "lanczos3": (_lanczos(3), 3),
-    "lanczos5": (_lanczos(5), 5),
-    "gaussian": (lambda x: np.where(np.abs(x) < 1.5, np.exp(-2 * np.asarray(x) ** 2), 0), 1.5),
-}
-
-
-def weights(n: int, out: int, method: str, antialias: bool) -> Any:
-    """How much each of n pixels gives to each of `out`: (out, n)."""
-    ratio = n / out
-    if method == "area":
-        edges = np.arange(out + 1) * ratio
-        low, high = edges[:-1, None], edges[1:, None]
-        pixel = np.arange(n)[None, :]
-        found = np.clip(np.minimum(high, pixel + 1) - np.maximum(low, pixel), 0, None)
-        return found / found.sum(axis=1, keepdims=True)
-    kernel, _ = _KERNELS[method]
-    stretch = max(ratio, 1.0) if antialias else 1.0
-    centre = (np.arange(out)[:, None] + 0.5) * ratio - 0.5
-    if method == "bilinear" and stretch == 1:
-        centre = np.clip(centre, 0, n - 1)
-    found = kernel((np.arange(n)[None, :] - centre) / stretch)
-    total = found.sum(axis=1, keepdims=True)
-    return found / np.where(np.abs(total) > 1e-8, total, 1)
-
-
 def _method(method: Any) -> str:
     if isinstance(method, Enum):
         method = method.value
-    known = (*_KERNELS, "area", "nearest")
+    known = (*KERNELS, "area", "nearest")
     numbered = {0: "bilinear", 1: "nearest", 2: "bicubic", 3: "area"}
     name = numbered.get(method, method)
     if name not in known:
@@ -116,6 +62,6 @@ def resized(images: Any, size: Any, method: Any, preserve: bool, antialias: bool
     dtype = x.array.dtype
     for k, (n, out) in enumerate(((h, height), (w, width))):
         if n != out:
-            matrix = fresh(weights(n, out, name, antialias).astype(dtype))
+            matrix = fresh(weights(n, out, name, antialias=antialias).astype(dtype))
             x = S.moveaxis(S.tensordot(matrix, x, axes=([1], [axis + k])), 0, axis + k)
     return cast(x, float32) if dtype != np.float32 else x

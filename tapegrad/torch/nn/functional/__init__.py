@@ -5,9 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.torch._tagged import NN, name_all
-from tapegrad.torch.nn.functional import activation, attention, ctc, distance, images, loss, norm, vision
+from tapegrad.torch.nn.functional import (
+    activation,
+    attention,
+    ctc,
+    distance,
+    images,
+    loss,
+    norm,
+    resizing,
+    sampling,
+    vision,
+)
 
-_PARTS = (activation, attention, ctc, distance, images, loss, norm, vision)
+_PARTS = (activation, attention, ctc, distance, images, loss, norm, resizing, sampling, vision)
 for _part in _PARTS:
     globals().update({name: getattr(_part, name) for name in _part.__all__})
 name_all(globals(), NN)
