@@ -32,7 +32,7 @@ class TFArray:
     #: What tells the engine that it may write `x += y`: nothing else sees it.
     immutable = True
     add_to = None
-    __slots__ = ("__weakref__", "_count", "_shape", "_summands", "bare", "dtype")
+    __slots__ = ("__weakref__", "_count", "_most", "_shape", "_summands", "bare", "dtype")
     __array_ufunc__ = None  # an operator of NumPy's array leaves the work to this class
 
     bare: Any
@@ -41,6 +41,7 @@ class TFArray:
     #: Those of a sum that has been put off, the first `_count` of them: arrays share the list.  A tuple of one: `put_off_reading`.
     _summands: Any
     _count: int
+    _most: int  # with more than so many they are added up at once
 
     #: Gives the kernel of this name; set where the kernels are collected.
     kernel: Callable[[str], Callable[..., Any]]
@@ -69,20 +70,22 @@ class TFArray:
             return None
         summands = self._summands
         if summands is None:
-            if not later.is_small(s):
+            most = later.most(s)
+            if not most:
                 return None
             summands = [self.bare]
         else:
-            count = self._count
-            if count >= later.MOST or type(summands) is tuple:
-                summands = [self.bare]
+            count, most = self._count, self._most
+            if count >= most or type(summands) is tuple:
+                summands, most = [self.bare], later.most(s)
             elif count < len(summands):  # another array has added to this one already
                 summands = summands[:count]
         if type(other._summands) is list:
             summands.extend(other._summands[: other._count])
+            most = min(most, other._most)
         else:
             summands.append(other.bare)
-        return put_off(summands, d, s)
+        return put_off(summands, d, s, most)
 
     def times(self, other: TFArray) -> TFArray | None:
         """The product with an array of the same shape, put off until it is read; None for what is not put off."""
@@ -90,10 +93,10 @@ class TFArray:
         if d is not other.dtype or not (d is F32 or d is F64):
             return None
         s = self._shape or self._known_shape()
-        if s is None or s != (other._shape or other._known_shape()) or not later.is_small(s):
+        if s is None or s != (other._shape or other._known_shape()) or not (most := later.most(s)):
             return None
         a, b = self.bare, other.bare
-        return put_off([later.Product(a, b)], d, s) if type(a) is EAGER and type(b) is EAGER else None
+        return put_off([later.Product(a, b)], d, s, most) if type(a) is EAGER and type(b) is EAGER else None
 
     def _known_shape(self) -> tuple[Any, ...] | None:
         """The shape, unless a graph would have to be asked."""
@@ -198,11 +201,12 @@ class TFArray:
     __hash__ = object.__hash__
 
 
-def put_off(summands: list[Any], dtype: np.dtype[Any], shape: tuple[Any, ...]) -> TFArray:
-    """An array of which the summands are known, and computed when it is read."""
+def put_off(summands: list[Any], dtype: np.dtype[Any], shape: tuple[Any, ...], most: int) -> TFArray:
+    """An array of which the summands are known, and computed when it is read, or when there would be more than `most`."""
     y = TFArray()
     y._summands = summands
     y._count = len(summands)
+    y._most = most
     y.dtype = dtype
     y._shape = shape
     return y
@@ -212,7 +216,7 @@ def put_off_reading(source: Any, dtype: np.dtype[Any], shape: tuple[Any, ...]) -
     """An array whose tensor is `source.whole()`, asked for when it is read: `tensorflow_stored`."""
     y = TFArray()
     y._summands = (source,)
-    y._count = 1
+    y._count = y._most = 1
     y.dtype = dtype
     y._shape = shape
     return y

@@ -9,7 +9,7 @@ from tapegrad.kernels.tensorflow_arithmetic import multiply
 from tapegrad.kernels.tensorflow_array import TFArray, made, put_off
 from tapegrad.kernels.tensorflow_basics import conj
 from tapegrad.kernels.tensorflow_calls import BOOL, EAGER, F32, F64
-from tapegrad.kernels.tensorflow_later import MatrixProduct, may_wait
+from tapegrad.kernels.tensorflow_later import MatrixProduct, most_of
 from tapegrad.kernels.tensorflow_lengths import Size
 from tapegrad.kernels.tensorflow_promotion import able, converted, pair
 from tapegrad.kernels.tensorflow_shape import expand_dims, matrix_adjoint, squeeze
@@ -66,8 +66,8 @@ def adjoint_matmul(x1: Any, x2: Any) -> Any:
     """The conjugate transpose of the first matrix times the second; of small ones it is put off, for often it is a summand."""
     if type(x1) is TFArray and type(x2) is TFArray and (d := x1.dtype) is x2.dtype and (d is F32 or d is F64):
         (n, k), (_, m) = s1, s2 = x1.shape, x2.shape
-        if may_wait(s1, s2, (k, m)) and n == s2[0] and type(x1.bare) is type(x2.bare) is EAGER:
-            return put_off([MatrixProduct(x1.bare, x2.bare)], d, (k, m))
+        if (most := most_of(s1, s2, (k, m))) and n == s2[0] and type(x1.bare) is type(x2.bare) is EAGER:
+            return put_off([MatrixProduct(x1.bare, x2.bare)], d, (k, m), most)
     a, b, d = pair(x1, x2)
     if d is F32 or d is F64:
         return made(_MATMUL(a, b, transpose_a=True, transpose_b=False), d)

@@ -16,7 +16,7 @@ from tapegrad.kernels.tensorflow_basics import equal, greater_equal, where
 from tapegrad.kernels.tensorflow_calls import BOOL, F32, F64, INT64, cast
 from tapegrad.kernels.tensorflow_graphs import function_graph
 from tapegrad.kernels.tensorflow_index import KNOWN, basic, basic_of, is_basic, key_of, parts_of
-from tapegrad.kernels.tensorflow_later import Piece, may_wait
+from tapegrad.kernels.tensorflow_later import Piece, most
 from tapegrad.kernels.tensorflow_lengths import Size, shape_tensor
 from tapegrad.kernels.tensorflow_pick import from_start, getitem, place_of
 from tapegrad.kernels.tensorflow_promotion import asarray, common, converted
@@ -40,8 +40,8 @@ def put_add(g: Any, index: Any, shape: Any) -> Any:
             return _SLICE_GRAD(shape_tensor(shape), *found.bounds, g.bare, **found.masks)
 
         d = g.dtype
-        if (along := found.along) is not None and (d is F32 or d is F64) and may_wait(shape):
-            return put_off([Piece(*along, g.bare, whole)], d, shape)
+        if (along := found.along) is not None and (d is F32 or d is F64) and (room := most(shape)):
+            return put_off([Piece(*along, g.bare, whole)], d, shape, room)
         return made(whole(), d, shape)
     if _is_rows(index):
         return take_add(g, index[0] if type(index) is tuple else index, shape, 0)

@@ -13,7 +13,7 @@ from tapegrad.kernels.tensorflow_array import made, put_off
 from tapegrad.kernels.tensorflow_basics import astype, equal, isfinite, isnan, logical_and, logical_or, truths, where
 from tapegrad.kernels.tensorflow_calls import BOOL, F32, F64, INT32, INT64, UINT64, cast, ints, number
 from tapegrad.kernels.tensorflow_functions import sqrt
-from tapegrad.kernels.tensorflow_later import Reduced, is_small
+from tapegrad.kernels.tensorflow_later import Reduced, most
 from tapegrad.kernels.tensorflow_lengths import Size, is_static, shape_tensor
 from tapegrad.kernels.tensorflow_promotion import asarray, converted
 from tapegrad.kernels.tensorflow_shape import axes_of, concat, one_axis, ones, reshape, zeros
@@ -61,8 +61,8 @@ def sum_to(x: Any, shape: Any) -> Any:
     shape = tuple(shape)
     here = x.shape
     extra = len(here) - len(shape)
-    if extra > 0 and here[extra:] == shape and (x.dtype is F32 or x.dtype is F64) and is_small(here) and not x.symbolic:
-        return put_off([Reduced(x.bare, here)], x.dtype, shape)  # the cotangent of a bias: often a summand
+    if extra > 0 and here[extra:] == shape and (x.dtype is F32 or x.dtype is F64) and (room := most(here)) and not x.symbolic:
+        return put_off([Reduced(x.bare, here)], x.dtype, shape, room)  # the cotangent of a bias: often a summand
     if not is_static(shape) or not is_static(here):
         return _sum_to_in_graph(x, shape)
     axes = (*range(extra), *(i + extra for i, n in enumerate(shape) if n == 1 and here[i + extra] != 1))
