@@ -6,6 +6,7 @@ layout; results never share memory with what a caller may write to, except as vi
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -273,10 +274,16 @@ def mul_zero(g: Any, partial: Any) -> Any:
     c = g * partial
     if type(partial) is np.ndarray and partial.size << 4 < c.size and np.isfinite(partial).all():
         return c
-    # NaN is the only trace that a zero times an infinity leaves, and the minimum shows whether there is one.
-    if c.size and np.isnan(c.min() if c.dtype.kind != "c" else c.sum()):
+    # NaN is the only trace that a zero times an infinity leaves.  The sum of squares shows whether there is one, as the
+    # minimum does, in half the time.
+    trace = np.vdot(c, c) if c.dtype.char in _BLAS else c.min(initial=np.inf)
+    if math.isnan(trace.real):
         c = np.where(g == 0, np.zeros((), c.dtype), c)
     return c
+
+
+#: What BLAS computes with.
+_BLAS = frozenset("fdFD")
 
 
 # -- reductions --------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ def expm1(xp: Any, x: Any, /) -> Any:
     return xp.expm1(x)
 
 
-expm1.partials(x=lambda F, y: y + 1)
+expm1.partials(x=lambda F, x: F.exp(x))  # not y + 1, which has no digits left below -37
 
 
 @elementwise(singular=True, domain=(0.1, 9))
@@ -90,13 +90,22 @@ def tan(xp: Any, x: Any, /) -> Any:
 tan.partials(x=lambda F, y: 1 + y * y)
 
 
+@elementwise(public=False)
+def one_less_square(xp: Any, x: Any, /) -> Any:
+    """1 - x**2, as a product that keeps its digits near 1; as a single op, for its derivative to keep them near 0."""
+    return (1 - x) * (1 + x)
+
+
+one_less_square.partials(x=lambda F, x: -2 * x)
+
+
 @elementwise(singular=True, domain=(-0.9, 0.9))
 def asin(xp: Any, x: Any, /) -> Any:
     """The angle in radians whose sine is the element."""
     return xp.asin(x)
 
 
-asin.partials(x=lambda F, x: 1 / F.sqrt((1 - x) * (1 + x)))
+asin.partials(x=lambda F, x: 1 / F.sqrt(F.one_less_square(x)))
 
 
 @elementwise(singular=True, domain=(-0.9, 0.9))
@@ -105,7 +114,7 @@ def acos(xp: Any, x: Any, /) -> Any:
     return xp.acos(x)
 
 
-acos.partials(x=lambda F, x: -1 / F.sqrt((1 - x) * (1 + x)))
+acos.partials(x=lambda F, x: -1 / F.sqrt(F.one_less_square(x)))
 
 
 @elementwise
@@ -179,7 +188,7 @@ def atanh(xp: Any, x: Any, /) -> Any:
     return xp.atanh(x)
 
 
-atanh.partials(x=lambda F, x: 1 / ((1 - x) * (1 + x)))
+atanh.partials(x=lambda F, x: 1 / F.one_less_square(x))
 
 
 @elementwise(public=False)

@@ -45,7 +45,7 @@ def erfc(xp: Any, x: Any, /) -> Any:
 erfc.partials(x=lambda F, x: F.exp(-x * x) * (-2 / _ROOT_PI))
 
 
-@elementwise(real=True, public=False)
+@elementwise(real=True, singular=True, public=False)
 def erfcx(xp: Any, x: Any, /) -> Any:
     """exp(x**2) erfc(x), which neither vanishes nor cancels for large x.  DLMF 7.2.3, 7.18.9."""
     return xp.erfcx(x)
@@ -54,7 +54,7 @@ def erfcx(xp: Any, x: Any, /) -> Any:
 erfcx.partials(x=lambda F, x: -2 * F.scaled_erfc_integral(1, x))
 
 
-@elementwise(real=True, laws=_of_order(-2, 2, 0, 1, 2), public=False)
+@elementwise(real=True, singular=True, laws=_of_order(-2, 2, 0, 1, 2), public=False)
 def scaled_erfc_integral(xp: Any, order: Any, x: Any, /) -> Any:
     """exp(x**2) times the repeated integral of erfc, `order` times, from x to infinity.  DLMF 7.18.2, 7.18.9."""
     return xp.scaled_erfc_integral(order, x)
@@ -95,14 +95,27 @@ ndtr.partials(x=lambda F, x: F.exp(-0.5 * x * x) * (1 / _ROOT_2_PI))
 
 @elementwise(real=True, public=False)
 def log_ndtr(xp: Any, x: Any, /) -> Any:
-    """The logarithm of `ndtr`, which keeps its digits where the probability vanishes.
-
-    The derivative is the density over the probability: sqrt(2 / pi) / erfcx(-x / sqrt(2)).
-    """
+    """The logarithm of `ndtr`, which keeps its digits where the probability vanishes."""
     return xp.log_ndtr(x)
 
 
-log_ndtr.partials(x=lambda F, x: math.sqrt(2 / math.pi) / F.erfcx(x * (-1 / _ROOT_2)))
+log_ndtr.partials(x=lambda F, x: F.normal_hazard(x))
+
+
+@elementwise(real=True, domain=(-6, 4), public=False)
+def normal_hazard(xp: Any, x: Any, /) -> Any:
+    """The density of a standard normal variable over `ndtr`: sqrt(2 / pi) / erfcx(-x / sqrt(2))."""
+    return math.sqrt(2 / math.pi) / xp.erfcx(x * (-1 / _ROOT_2))
+
+
+def _hazard_slope(F: Any, x: Any, y: Any) -> Any:
+    """-y (x + y), which cancels below 0: there by the integral of `erfc`."""
+    low = F.at_most(x, 0)
+    below = F.scaled_erfc_integral(1, low * (-1 / _ROOT_2)) * -_ROOT_PI
+    return y * F.where(x > 0, -(x + y), below * y)
+
+
+normal_hazard.partials(x=_hazard_slope)
 
 
 @elementwise(real=True, singular=True, domain=(0.03, 0.97), public=False)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tests.reports.derivatives import Function, array, gradient, gradients, hessian, hessian_forward
+from tests.reports.derivatives import Function, array, gradient, gradients, hessian, hessian_forward, successive
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # inf - inf warns as NumPy's does
 INF = math.inf
@@ -31,6 +31,36 @@ def test_the_curvature_of_log_sigmoid_and_softplus_keeps_its_digits_on_both_side
     near(second(tg.nn.softplus, x), _bell(x), rtol=1e-14)
     near(second(lambda v: tg.logaddexp(v, 0.0), x), _bell(x), rtol=1e-14)
     near(gradient(tg.special.expit, x), _bell(x), rtol=1e-14)
+
+
+@HESSIANS
+@pytest.mark.parametrize("x", [2.0, 20.0, 37.0, 40.0, 1e4, 1e300])
+def test_the_logarithm_of_a_probability_near_one_is_flat_to_second_order(x: float, second: Function) -> None:
+    size = min(x, 1e3)
+    slope = math.exp(-0.5 * size**2) / math.sqrt(2 * math.pi) / (1 - 0.5 * math.erfc(size / math.sqrt(2)))
+    near(gradient(tg.special.log_ndtr, x), slope, rtol=1e-12, atol=1e-300)
+    near(second(tg.special.log_ndtr, x), -slope * (size + slope), rtol=1e-12, atol=1e-300)
+
+
+@HESSIANS
+@pytest.mark.parametrize("x", [-3e3, -1e5, -1e8])
+def test_the_logarithm_of_a_small_probability_is_a_parabola(x: float, second: Function) -> None:
+    near(gradient(tg.special.log_ndtr, x), -x - 1 / x + 2 / x**3, rtol=1e-14)
+    near(second(tg.special.log_ndtr, x), -1 + x**-2 - 6 * x**-4, rtol=1e-14)
+
+
+@pytest.mark.parametrize("x", [-700.0, -40.0, -3.0, 0.0, 5.0])
+def test_the_derivatives_of_expm1_keep_their_digits(x: float) -> None:
+    near(successive(tg.expm1, x, 3), [math.exp(x)] * 3, rtol=1e-15)
+
+
+@HESSIANS
+@pytest.mark.parametrize("x", [0.0, 1e-300, 1e-9, 0.3, 1 - 1e-9])
+def test_the_curvature_of_an_arc_keeps_its_digits_near_zero_and_near_one(x: float, second: Function) -> None:
+    less = (1 - x) * (1 + x)
+    near(second(tg.asin, x), x / less**1.5, rtol=1e-14)
+    near(second(tg.acos, -x), x / less**1.5, rtol=1e-14)
+    near(second(tg.atanh, x), 2 * x / less**2, rtol=1e-14)
 
 
 @HESSIANS
