@@ -27,8 +27,9 @@ class NoDevice(contextlib.ContextDecorator):
 
 
 def part(package: str, name: str, doc: str, **members: Any) -> Any:
-    """A module of a package, made of these members: flags that scripts set, and answers."""
+    """A module of a package, made of these members: flags that scripts set, and answers.  Other parts may be below it."""
     made = types.ModuleType(f"{package}.{name}", doc)
+    made.__path__ = []
     vars(made).update(members)
     sys.modules[made.__name__] = made
     return made

@@ -150,6 +150,19 @@ def test_functorch_is_found_too(tmp_path):
     assert done.stdout == "[1.0, 1.0]\n", done.stderr
 
 
+def test_parts_of_parts_are_imported_by_their_full_names(tmp_path):
+    done = run(
+        tmp_path,
+        """
+        from torch.utils.data._utils.collate import default_collate
+        from torch.utils.data._utils.worker import get_worker_info
+        from torch.optim.adamw import AdamW
+        print(default_collate([1, 2]).tolist(), get_worker_info(), AdamW.__name__)
+        """,
+    )
+    assert done.stdout == "[1, 2] None AdamW\n", done.stderr
+
+
 def test_an_import_of_a_module_leaves_the_function_of_its_name_where_it_is(tmp_path):
     done = run(
         tmp_path,

@@ -1,5 +1,6 @@
 """Datasets, samplers and loaders: the same items in the same order as PyTorch under the same seed."""
 
+import importlib
 import os
 from collections import namedtuple
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from tapegrad.torch.utils import data as ours
 # Workers are forked, as PyTorch's are on Linux; what JAX and Python say of that depends on what else this process has run.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore:This DataLoader will create:UserWarning"),  # where there are fewer cores than workers
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
 ]
 Point = namedtuple("Point", "x y")
@@ -193,6 +195,53 @@ def test_an_error_keeps_its_type_and_that_of_a_worker_tells_where_it_was_raised(
         assert 'raise KeyError("no third")' in str(caught.value)
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_pass_goes_on_behind_a_batch_that_failed(workers: int) -> None:
+    batches = iter(ours.DataLoader(Failing(6), 2, num_workers=workers))
+    assert plain(next(batches)) == [0, 1]
+    with pytest.raises(KeyError, match="no third"):
+        next(batches)
+    assert plain(next(batches)) == [4, 5]
+    for _ in range(2):
+        with pytest.raises(StopIteration):
+            next(batches)
+
+
+def test_workers_end_with_their_pass() -> None:
+    batches = iter(ours.DataLoader(Squares(), num_workers=2))
+    assert isinstance(batches, ours.dataloader._MultiProcessingDataLoaderIter)
+    assert len(batches) == 10
+    workers = batches._workers
+    next(batches)
+    assert all(w.is_alive() for w in workers)
+    del batches
+    assert [w.exitcode for w in workers] == [0, 0]
+
+
+def test_an_iterable_dataset_that_is_longer_than_it_said_is_noticed() -> None:
+    class Short(Counting):
+        def __len__(self) -> int:
+            return 9
+
+    loader = ours.DataLoader(Short())
+    assert len(list(loader)) == 10  # nobody has asked for a length
+    assert len(loader) == 9
+    batches = iter(loader)
+    for _ in range(9):
+        next(batches)
+    with pytest.warns(UserWarning, match=r"reported to be 9 .*, but 10 samples have been fetched"):
+        next(batches)
+
+
+def test_the_parts_of_a_loader_have_the_names_of_pytorch() -> None:
+    by_batches, by_items = ours.DataLoader([3, 4]), ours.DataLoader([3, 4], None)
+    assert (by_batches._auto_collation, by_items._auto_collation) == (True, False)
+    assert list(by_batches._index_sampler) == [[0], [1]]
+    assert list(by_items._index_sampler) == [0, 1]
+    generate_state = importlib.import_module("tapegrad.torch.utils.data._utils.worker")._generate_state
+    assert generate_state(13434589827475259383, 4) == (2884386318, 1088094898, 3523808998, 3860348662)
+
+
 class Dying(Squares):
     def __getitem__(self, i: int) -> Any:
         os._exit(3)
@@ -259,9 +308,17 @@ def test_workers_know_themselves_and_are_seeded_from_the_loaders_generator() -> 
             RuntimeError,
             r"\[1\] at entry 0 and \[2\] at entry 1",
         ),
+        (lambda: ours.DataLoader([1], multiprocessing_context="fork"), ValueError, r"num_workers > 0\), but got num_workers=0"),
+        (lambda: ours.DataLoader([1], num_workers=1, multiprocessing_context="no"), ValueError, "a valid start method in"),
+        (lambda: ours.DataLoader([1], num_workers=1, multiprocessing_context=1), TypeError, "should be a valid context object"),
         (lambda: ours.random_split([1, 2], [1, 2]), ValueError, "Sum of input lengths does not equal"),
     ],
 )
 def test_arguments_that_make_no_sense_are_refused(make: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         make()
+
+
+def test_more_workers_than_cores_are_noticed() -> None:
+    with pytest.warns(UserWarning, match="excessive worker creation might get DataLoader running slow"):
+        ours.DataLoader([1], num_workers=100_000)

@@ -3,7 +3,7 @@
 from tapegrad.torch._absent import part
 from tapegrad.torch._missing import refusing
 from tapegrad.torch.utils.data._collate import default_collate, default_convert
-from tapegrad.torch.utils.data._workers import get_worker_info
+from tapegrad.torch.utils.data._workers import WorkerInfo, generate_state, get_worker_info
 from tapegrad.torch.utils.data.dataloader import DataLoader
 from tapegrad.torch.utils.data.dataset import (
     ChainDataset,
@@ -30,6 +30,10 @@ _utils = part(__name__, "_utils", "The parts of `torch.utils.data`.")
 _utils.collate = part(
     _utils.__name__, "collate", "From items to batches.", default_collate=default_collate, default_convert=default_convert
 )
+_utils.worker = part(
+    _utils.__name__, "worker", "What a worker knows of itself.",
+    WorkerInfo=WorkerInfo, get_worker_info=get_worker_info, _generate_state=generate_state,
+)  # fmt: skip
 
 __getattr__ = refusing(globals())
 

@@ -121,7 +121,7 @@ def _work(loader: Any, number: int, base_seed: int, indices: Any, results: Any) 
     seed = base_seed + number
     random.seed(seed)
     default_generator().manual_seed(seed)
-    np.random.seed(np.random.SeedSequence([number, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]).generate_state(4))
+    np.random.seed(generate_state(base_seed, number))
     _here[:] = [WorkerInfo(number, loader.num_workers, seed, loader.dataset)]
     parent = os.getppid()
     fetch, failed = None, None
@@ -154,33 +154,64 @@ def _work(loader: Any, number: int, base_seed: int, indices: Any, results: Any) 
         results.put((place, data))
 
 
+def generate_state(base_seed: int, worker_id: int) -> tuple[int, ...]:
+    """What seeds NumPy's generator in a worker: four 32-bit words."""
+    words = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+    return tuple(np.random.SeedSequence(words).generate_state(4).tolist())
+
+
 @final
-class _Pass:
-    """What is under way in one pass: who fetches which batch, and which workers still have items."""
+class Pass:
+    """One pass over a dataset: who fetches which batch, which workers still have items, and what came before its turn.
 
-    __slots__ = ("_indices", "_pipes", "_place", "_turns", "alive", "owners")
+    `prefetch_factor` batches of each worker are under way from the start.  An error of one batch is raised in its place; the
+    next call goes on with the next batch.
+    """
 
-    def __init__(self, pipes: list[Any], indices: Iterator[Any]) -> None:
-        self._pipes = pipes
+    __slots__ = ("_alive", "_got", "_indices", "_owners", "_place", "_turns", "_wanted", "_workers")
+
+    def __init__(self, workers: Workers, indices: Iterator[Any]) -> None:
+        n = workers.loader.num_workers
+        self._workers = workers
         self._indices = indices
-        self._place = 0
-        self._turns = itertools.cycle(range(len(pipes)))
-        self.alive = set(range(len(pipes)))
-        self.owners: dict[int, int] = {}
+        self._place = self._wanted = 0
+        self._turns = itertools.cycle(range(n))
+        self._alive = set(range(n))
+        self._owners: dict[int, int] = {}
+        self._got: dict[int, bytes] = {}
+        for _ in range(workers.loader.prefetch_factor * n):
+            self._send()
 
-    def send(self) -> bool:
+    def _send(self) -> None:
         """Give the sampler's next indices to the worker whose turn it is, if there are any."""
-        number = next((n for n in itertools.islice(self._turns, len(self._pipes)) if n in self.alive), None)
+        number = next((n for n in itertools.islice(self._turns, self._workers.loader.num_workers) if n in self._alive), None)
         if number is None:
-            return False
+            return
         try:
             index = next(self._indices)
         except StopIteration:
-            return False
-        self._pipes[number].send((self._place, index))
-        self.owners[self._place] = number
+            return
+        self._workers.send(number, (self._place, index))
+        self._owners[self._place] = number
         self._place += 1
-        return True
+
+    def __next__(self) -> Any:
+        while self._wanted in self._owners:
+            while self._wanted not in self._got:
+                place, data = self._workers.receive()
+                self._got[place] = data
+            found = pickle.loads(self._got.pop(self._wanted))
+            number = self._owners.pop(self._wanted)
+            self._wanted += 1
+            ended = isinstance(found, str) and found == _ENDED
+            if ended:
+                self._alive.discard(number)
+            self._send()
+            if isinstance(found, _Raised):
+                found.reraise()
+            if not ended:
+                return found
+        raise StopIteration
 
 
 @final
@@ -188,14 +219,14 @@ class Workers:
     """The worker processes of a loader, for one pass or for all."""
 
     def __init__(self, loader: Any, base_seed: int) -> None:
-        self._loader = loader
+        self.loader = loader
         context = loader.multiprocessing_context
         if context is None or isinstance(context, str):
             available = multiprocessing.get_all_start_methods()
             context = multiprocessing.get_context(context or ("fork" if "fork" in available else None))
         self._results = context.Queue()
         self._pipes: list[Any] = []
-        self._processes: list[Any] = []
+        self.processes: list[Any] = []
         for number in range(loader.num_workers):
             receiving, sending = context.Pipe(duplex=False)
             process = context.Process(
@@ -206,45 +237,25 @@ class Workers:
                 process.start()
             receiving.close()
             self._pipes.append(sending)
-            self._processes.append(process)
+            self.processes.append(process)
         self._owner = os.getpid()
         self._outstanding = 0
 
-    def batches(self, indices: Iterator[Any]) -> Iterator[Any]:
-        """The batches for a sampler's indices, in its order; `prefetch_factor` of each worker are under way from now on."""
-        task = _Pass(self._pipes, indices)
-        for _ in range(self._loader.prefetch_factor * len(self._pipes)):
-            self._outstanding += task.send()
-        return self._in_order(task)
-
-    def _in_order(self, task: _Pass) -> Iterator[Any]:
-        got: dict[int, bytes] = {}
-        for wanted in itertools.count():
-            if wanted not in task.owners:
-                return
-            while wanted not in got:
-                place, data = self._receive()
-                got[place] = data
-            found = pickle.loads(got.pop(wanted))
-            number = task.owners.pop(wanted)
-            ended = isinstance(found, str) and found == _ENDED
-            if ended:
-                task.alive.discard(number)
-            self._outstanding += task.send()
-            if isinstance(found, _Raised):
-                found.reraise()
-            if not ended:
-                yield found
+    def send(self, number: int, task: Any) -> None:
+        """Have a worker fetch a batch."""
+        self._pipes[number].send(task)
+        self._outstanding += 1
 
     def again(self) -> None:
         """Make ready for another pass: forget what an earlier one left under way, and start datasets anew."""
         while self._outstanding:
-            self._receive()
+            self.receive()
         for pipe in self._pipes:
             pipe.send("anew")
 
-    def _receive(self) -> Any:
-        limit = self._loader.timeout or None
+    def receive(self) -> Any:
+        """A place and what was fetched for it, of any worker that is ready."""
+        limit = self.loader.timeout or None
         waited = 0.0
         while True:
             step = min(_CHECK, limit - waited) if limit else _CHECK
@@ -254,7 +265,7 @@ class Workers:
                 return found
             except queue.Empty:
                 waited += step
-            dead = [p for p in self._processes if not p.is_alive()]
+            dead = [p for p in self.processes if not p.is_alive()]
             if dead:
                 pids = ", ".join(str(p.pid) for p in dead)
                 raise RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly")
@@ -268,15 +279,16 @@ class Workers:
         for pipe in self._pipes:
             with contextlib.suppress(OSError, ValueError):  # its process may be gone
                 pipe.send(None)
-            pipe.close()
-        for process in self._processes:
+            with contextlib.suppress(OSError):
+                pipe.close()
+        for process in self.processes:  # they stay listed: who holds the list may ask how they ended
             process.join(0.5)
             if process.is_alive():
                 process.terminate()
                 process.join()
         self._results.close()
         self._results.cancel_join_thread()
-        self._pipes, self._processes = [], []
+        self._pipes = []
 
     def __del__(self) -> None:
         if getattr(self, "_pipes", None):

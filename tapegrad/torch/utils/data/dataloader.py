@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import multiprocessing
+import os
+import warnings
 from collections.abc import Callable, Iterator
+from multiprocessing.context import BaseContext
 from typing import Any
 
 from tapegrad.torch.utils.data import _workers
 from tapegrad.torch.utils.data._collate import default_collate, default_convert
 from tapegrad.torch.utils.data._fetch import fetcher
+from tapegrad.torch.utils.data._iterators import (
+    _BaseDataLoaderIter,
+    _MultiProcessingDataLoaderIter,
+    _SingleProcessDataLoaderIter,
+)
 from tapegrad.torch.utils.data.dataset import IterableDataset
 from tapegrad.torch.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler, drawn_seed
 
@@ -95,6 +104,7 @@ class DataLoader:
         self.prefetch_factor = 2 if prefetch_factor is None and num_workers else prefetch_factor
         self.persistent_workers = persistent_workers
         self.in_order = in_order
+        self.length_told: int | None = None  # by __len__; an iterable dataset may turn out to be longer
         self._workers: _workers.Workers | None = None
         self._ready = True
 
@@ -106,47 +116,38 @@ class DataLoader:
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_workers": None}  # a worker has no workers
 
+    @property
+    def _auto_collation(self) -> bool:
+        return self.batch_sampler is not None
+
+    @property
+    def _index_sampler(self) -> Any:
+        return self.sampler if self.batch_sampler is None else self.batch_sampler
+
     def make_fetcher(self) -> Callable[[Any], Any]:
         """What fetches the batch for what the sampler gives; an iterable dataset starts anew."""
-        return fetcher(self.dataset, self.batch_sampler is not None, self.collate_fn, self.drop_last)
+        return fetcher(self.dataset, self._auto_collation, self.collate_fn, self.drop_last)
 
-    def __iter__(self) -> Iterator[Any]:
-        indices: Iterator[Any] = iter(self.sampler if self.batch_sampler is None else self.batch_sampler)
+    def __iter__(self) -> _BaseDataLoaderIter:
+        indices: Iterator[Any] = iter(self._index_sampler)
         base_seed = drawn_seed(self.generator)  # before the sampler draws, and without workers too
         if not self.num_workers:
-            return _here(self.make_fetcher(), indices)
-        if not self.persistent_workers:
-            workers = _workers.Workers(self, base_seed)
-            return _elsewhere(workers, workers.batches(indices))
+            return _SingleProcessDataLoaderIter(self, indices)
         if self._workers is None:
-            self._workers = _workers.Workers(self, base_seed)
+            workers = _workers.Workers(self, base_seed)
+            self._workers = workers if self.persistent_workers else None
         else:
-            self._workers.again()
-        return self._workers.batches(indices)
+            workers = self._workers
+            workers.again()
+        return _MultiProcessingDataLoaderIter(self, indices, workers)
 
     def __len__(self) -> int:
         if not isinstance(self.dataset, IterableDataset):
-            return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
-        n = len(self.dataset)  # type: ignore[arg-type]
+            return len(self._index_sampler)
+        n = self.length_told = len(self.dataset)  # type: ignore[arg-type]
         if self.batch_size is None:
             return n
         return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
-
-
-def _here(fetch: Callable[[Any], Any], indices: Iterator[Any]) -> Iterator[Any]:
-    for index in indices:
-        try:
-            batch = fetch(index)
-        except StopIteration:
-            return
-        yield batch
-
-
-def _elsewhere(workers: _workers.Workers, batches: Iterator[Any]) -> Iterator[Any]:
-    try:
-        yield from batches
-    finally:
-        workers.stop()
 
 
 def _check_workers(
@@ -169,5 +170,25 @@ def _check_workers(
                 "multiprocessing_context can only be used with multi-process loading (num_workers > 0), "
                 f"but got num_workers={num_workers}"
             )
-    elif prefetch_factor is not None and prefetch_factor < 0:
+        return
+    if prefetch_factor is not None and prefetch_factor < 0:
         raise ValueError("prefetch_factor option should be non-negative")
+    methods = multiprocessing.get_all_start_methods()
+    if isinstance(context, str):
+        if context not in methods:
+            raise ValueError(
+                f"multiprocessing_context option should specify a valid start method in {methods!r}, but got "
+                f"multiprocessing_context={context!r}"
+            )
+    elif context is not None and not isinstance(context, BaseContext):
+        raise TypeError(
+            "multiprocessing_context option should be a valid context object or a string specifying the start method, but got "
+            f"multiprocessing_context={context}"
+        )
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or num_workers
+    if num_workers > cores:
+        warnings.warn(
+            f"This DataLoader will create {num_workers} worker processes in total, on a system of {cores}: excessive worker creation "
+            "might get DataLoader running slow or even freeze; lower num_workers to avoid that.",
+            stacklevel=3,
+        )
