@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import tensorflow as tf
 from tensorflow.python import pywrap_tfe
+from tensorflow.python.ops.resource_variable_ops import ResourceVariable
 
 from tapegrad.core.node import Node
 from tapegrad.core.recorder import Recorder, state
@@ -44,7 +45,7 @@ class Beside:
         self.recorder = recorder
         self.graph = graph()
         self.tape: Any = tf.GradientTape(persistent=True, watch_accessed_variables=recorder.auto)
-        #: What TensorFlow was given: its tensor or variable, the node, and whether that is of an array of NumPy's.
+        #: What TensorFlow was given: its tensor, or a variable's handle, the node, and whether that is of an array of NumPy's.
         self.leaves: list[tuple[Any, Node, bool]] = []
         self.known: dict[int, tuple[Any, Tensor]] = {}  # tensors of TensorFlow's and what they are here, by identity
         self.taken = 0  # so many variables that the tape watches by itself are leaves
@@ -67,7 +68,7 @@ class Beside:
         """Take a tensor or a variable of TensorFlow's for a source, which is `t` here."""
         assert t.node is not None
         self.tape.watch(x)
-        self.leaves.append((x, t.node, of_numpy))
+        self.leaves.append((x.handle if isinstance(x, ResourceVariable) else x, t.node, of_numpy))
         self.known[id(x)] = (x, t)
 
     def crossed(self, x: Any, t: Tensor) -> None:

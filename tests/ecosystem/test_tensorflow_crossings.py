@@ -1,5 +1,6 @@
 """Programs that go to and fro between TensorFlow's code and tapegrad's many times under one tape."""
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -128,6 +129,37 @@ def test_where_sources_lie_between_each_is_asked_for_by_itself(asked: list[int])
         loss = here(model, w)
     tape.gradient(loss, model.v)
     assert asked == [1] * STEPS
+
+
+def calls_to_sweep(steps: int) -> int:
+    """How many functions Python calls to differentiate a loop that goes to TensorFlow and back in each step."""
+    v, w = tf.Variable(values(3)), tg.Variable(tg.asarray(values(3), backend="tensorflow"))
+    model = tf.function(lambda x: tf.tanh(x * v))
+    with tg.GradientTape() as tape:
+        tape.watch(v)
+        y = w
+        for _ in range(steps):
+            y = tg.asarray(model(tg.tanh(y * w)))
+        loss = tg.sum(y)
+    calls = [0]
+
+    def count(frame: Any, event: str, arg: Any) -> None:
+        calls[0] += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        found = tape.gradient(loss, [v, w])
+    finally:
+        sys.setprofile(before)
+    assert all(g is not None for g in found)
+    return calls[0]
+
+
+def test_the_price_of_a_crossing_is_the_same_however_many_there_are() -> None:
+    calls_to_sweep(2)  # what is compiled at first use
+    few, many = calls_to_sweep(10), calls_to_sweep(80)
+    assert many < 1.3 * 8 * few
 
 
 def test_what_a_failed_sweep_has_left_is_forgotten() -> None:
