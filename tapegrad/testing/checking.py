@@ -66,6 +66,7 @@ def examine(
 def session_of(
     f: Function,
     examples: Sequence[Any],
+    /,
     *,
     vjp: Function | None = None,
     jvp: Function | None = None,

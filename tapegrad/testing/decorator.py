@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
+from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any
+
+from tapegrad.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,7 +15,8 @@ if TYPE_CHECKING:
 def gradcheck(*examples: Any, **words: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A test that the derivative of its own body is right; what the body returns is differentiated.
 
-    Takes what `check` takes.  Parameters without a word or an example are fixtures of pytest.
+    Takes what `check` takes.  Parameters without a word or an example are fixtures of pytest.  Raises ArgumentError where a
+    function stands in the place of an example, as in `@gradcheck` without parentheses: no test would run.
 
     >>> import tapegrad as tg
     >>> from tapegrad.testing import array, gradcheck
@@ -23,10 +27,14 @@ def gradcheck(*examples: Any, **words: Any) -> Callable[[Callable[..., Any]], Ca
     True
     """
 
+    if examples and isinstance(examples[0], FunctionType | BuiltinFunctionType | type):
+        raise ArgumentError(
+            "gradcheck decorates a test: write @gradcheck(x=array('n')) above it; for a check of "
+            f"{examples[0].__name__} here and now write check({examples[0].__name__}, x)"
+        )
+
     def decorate(body: Callable[..., Any]) -> Callable[..., Any]:
         import pytest
-
-        from tapegrad.errors import ArgumentError
 
         params = list(inspect.signature(body).parameters.values())
         drawn = [p.name for p in params[: len(examples)]] + [p.name for p in params if p.name in words]

@@ -40,7 +40,6 @@ def explain(session: Session, point: Point, failure: Failure) -> None:
         point.gs = [g.copy() for g in t.gs] if t is not None else None
     told, computed = _cause(session, point) if name in ("numeric", "swept") else (None, False)
     if name != "swept":
-        session.settings.shrinking = True
         point, failure = _shrunk(session, point, failure)
     result = session.result
     result.failure, result.point = failure, point
@@ -152,26 +151,29 @@ def _also(session: Session, point: Point, name: str) -> Lines:
 
 
 def _shrunk(session: Session, point: Point, failure: Failure) -> tuple[Point, Failure]:
-    name = failure.property
+    name = session.settings.shrinking = failure.property
 
     def fails(candidate: Point) -> Failure | None:
-        try:
-            found = session.examine(
-                candidate, names=None if name == "raises" else (name if name in PROPERTIES else "numeric",)
-            )
-        except (Refused, ArgumentError):
-            return None
-        if found is not None and found.property == name:
+        found = _fails_as(session, name, candidate)
+        if found is not None:  # cotangents of another shape were not those that it was looked at with
             t = _trial(session, candidate)
-            if candidate.gs is None and t is not None:
-                candidate.gs = [g.copy() for g in t.gs]
-            return found
-        return None
+            candidate.gs = [g.copy() for g in t.gs] if t is not None else None
+        return found
 
     quick = session.system.framework in ("numpy", "tapegrad", "torch", "autograd")
     seconds = _SECONDS_COMPILED if session.system.compiles else _SECONDS if quick else 3.0
     shrinker = Shrinker(fails, session.binding.words, session.settings.domains, seconds=seconds)
     return shrinker.shrink(point, failure)
+
+
+def _fails_as(session: Session, name: str, candidate: Point) -> Failure | None:
+    """The failure of this property at an input; None where it holds there, or the function refuses it."""
+    names = None if name == "raises" else (name if name in PROPERTIES else "numeric",)
+    try:
+        found = session.examine(candidate, names=names)
+    except (Refused, ArgumentError):
+        return None
+    return found if found is not None and found.property == name else None
 
 
 def _reproduction(session: Session, point: Point, gs: Sequence[Any], failure: Failure) -> str:

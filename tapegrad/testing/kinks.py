@@ -24,15 +24,15 @@ def bends(t: Trial, error: float) -> bool:
     """Whether f itself bends here: a mixed second difference that falls like the step, not like its square."""
     with np.errstate(all="ignore"):
         here = t.ys_before
-        for k in range(5):
+        for k in range(2 if t.settings.shrinking else 5):
             a, b = t.direction(), t.direction()
             if k % 2:  # back by about as much: two random moves that go the same way do not see a corner
                 b = [
                     -u * (0.7 + 0.3 * np.abs(v) / (np.abs(v).max(initial=0.0) or 1.0))
                     for u, v in zip(a, b, strict=True)
                 ]
-            wide, narrow = (abs(_mixed(t, here, a, b, h)) for h in (_H, _H / 16))
-            if wide > 0.02 * abs(error) * _H and narrow > wide / 64:
+            wide = abs(_mixed(t, here, a, b, _H))
+            if wide > 0.02 * abs(error) * _H and abs(_mixed(t, here, a, b, _H / 16)) > wide / 64:
                 return True
     return False
 
@@ -40,7 +40,8 @@ def bends(t: Trial, error: float) -> bool:
 def jumps(t: Trial) -> bool:
     """Whether f itself jumps here, or has a pole as log does at zero: a difference that does not fall with the step."""
     with np.errstate(all="ignore"):
-        return any(_jumps(t, t.direction(relative=relative)) for relative in (False, True))
+        directions = (False,) if t.settings.shrinking else (False, True)
+        return any(_jumps(t, t.direction(relative=relative)) for relative in directions)
 
 
 def _jumps(t: Trial, u: list[Any]) -> bool:
@@ -52,6 +53,8 @@ def _jumps(t: Trial, u: list[Any]) -> bool:
             return True
         apart = [np.abs(y - z).max(initial=0.0) for ys in (above, below) for y, z in zip(ys, t.ys_before, strict=True)]
         sizes.append(float(max(apart, default=0.0)))
+        if len(sizes) == 2 and not stays(*sizes, sizes[1]):
+            return False
     return bool(stays(*sizes)) and sizes[2] > 1e-9 * t.settings.usual
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 LEVELS = 12
 QUICK = (3, 4)  # of steps 4**-k: enough for a smooth function with a right derivative
 FINER = (1e-3, 1e-6)  # times the usual steps: tried before a claim is called wrong
+_PLAIN = (6, 8)  # and these, where it is known already that a claim is wrong, and asked whether it is here as well
 _EPS32 = float(np.finfo(np.float32).eps)
 OK, WRONG, UNRESOLVED = "ok", "wrong", "unresolved"
 
@@ -100,6 +101,7 @@ class _Line:
         # Of the claim: a small element beside large ones may be the rest of a cancellation.
         self.rounding = eps * (size + 100 * largest * longest + 10 * self.expected)
         self.slopes: list[float] = []  # as differences have them
+        self.roundings: list[float] = []  # of each output, relative; as the first step shows them
         self.seen: dict[int, tuple[float, float, float]] = {}
 
     def at(self, k: int, *, noisy: bool = True) -> tuple[float, float, float]:
@@ -120,14 +122,18 @@ class _Line:
             step += float(np.vdot(_wide(c), a - b).real)
         above, below = self.f(up), self.f(down)
         difference = noise = 0.0
-        for g, y, z, weights, total in zip(self.gs, above, below, self.weights, self.sums, strict=True):
+        if noisy and not self.roundings:
+            self.roundings = list(map(rounding_of, above))
+        for j, (g, y, z, weights, total) in enumerate(
+            zip(self.gs, above, below, self.weights, self.sums, strict=True)
+        ):
             if y.size:
                 w = _wide(y)
                 difference += float(np.vdot(g, w - _wide(z)).real)
                 if noisy:
                     size = np.abs(w)
                     least = min(1.0, float(size.max())) if self.usual is None else self.usual
-                    noise += rounding_of(y) * (float(np.vdot(weights, size)) + least * total)
+                    noise += self.roundings[j] * (float(np.vdot(weights, size)) + least * total)
         slope = abs(difference) / (2 * h)
         if not again and math.isfinite(slope):
             self.slopes.append(slope)
@@ -178,6 +184,7 @@ def compare(
     usual: float | None = None,
     gain: float = 0.0,
     finite: bool = False,
+    hurried: bool = False,
 ) -> Verdict:
     """Whether <grads, us> is the derivative of <gs, f(xs)> along `us`; the steps are us, us/4, ... both ways.
 
@@ -185,6 +192,7 @@ def compare(
       not given.
     * `gain`: the largest gradient seen for a cotangent of 1, if that is less than 1: likewise.
     * `finite`: whether the values at `xs` are known to be finite.
+    * `hurried`: call a claim wrong after four steps in the place of twelve, if these agree about how wrong it is.
     """
     with np.errstate(all="ignore"):
         line = _Line(f, xs, us, [_wide(g) for g in gs], grads, usual, gain)
@@ -195,7 +203,19 @@ def compare(
         error, bound = (16 * fine[0] - coarse[0]) / 15, 2 * fine[1] + line.rounding
         if abs(error) <= 1e-8 * line.scale + 10 * bound and (bound <= 1e-4 * line.scale or error == 0):
             return Verdict(OK, error, bound, line.scale, line.claimed)
-        return _ladder(line)
+        return (_plainly_wrong(line, error) if hurried else None) or _ladder(line)
+
+
+def _plainly_wrong(line: _Line, error: float) -> Verdict | None:
+    bound = line.rounding
+    for k in _PLAIN:
+        found, noise, _ = line.at(k)
+        bound = max(bound, abs(found - error) + noise)
+        if not bound <= 0.01 * abs(error):
+            return None
+    if abs(error) <= 1e-4 * line.scale:
+        return None
+    return Verdict(WRONG, error, bound, line.scale, line.claimed)
 
 
 def _ladder(line: _Line) -> Verdict:

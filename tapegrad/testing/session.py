@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     Function = Callable[..., Any]
 
-_FOR_A_REPORT = 2_000  # swept points: to say where a gradient is wrong that an input has shown to be so
+_FOR_A_REPORT = 1_000  # swept points: to say where a gradient is wrong that an input has shown to be so
 _REDRAWN = 3  # inputs drawn for one that the function refuses
 
 
@@ -295,17 +295,17 @@ class Session:
         except Exception as error:  # a vjp may refuse what it is given: that is a finding
             return Failure("raises", f"{name}: {type(error).__name__}: {error}")
 
-    def _swept(self, most: int) -> tuple[Layout | None, Swept | None]:
+    def _swept(self, most: int, *, hurried: bool = False) -> tuple[Layout | None, Swept | None]:
         layout = layout_of(self.system, self.source) if self.cotangent is None else None
         if layout is None:
             return None, None
         n = min(self.profile.swept, most) // len(layout.lines)
-        return layout, sweep(self.system, self.source, self.settings, layout, n)
+        return layout, sweep(self.system, self.source, self.settings, layout, n, hurried=hurried)
 
     def region(self) -> list[str]:
         """Where else the gradient is wrong, in words, if the function acts on elements."""
         try:
-            layout, swept = self._swept(_FOR_A_REPORT)
+            layout, swept = self._swept(_FOR_A_REPORT, hurried=True)
         except Exception:  # the report does not fail with the function
             return []
         return [region(swept, layout, self.binding.names)] if layout and swept and swept.wrong else []

@@ -85,8 +85,13 @@ def _real(a: Any, b: Any) -> Any:
     return (np.conj(a) * b).real if a.dtype.kind == "c" or b.dtype.kind == "c" else a * b
 
 
-def sweep(system: System, source: Source, settings: Settings, layout: Layout, n: int) -> Swept:
-    """The gradient for each argument, at each of n points, against differences."""
+def sweep(
+    system: System, source: Source, settings: Settings, layout: Layout, n: int, *, hurried: bool = False
+) -> Swept:
+    """The gradient for each argument, at each of n points, against differences.
+
+    `hurried`: where it is known that some are wrong, those are not looked at more closely.
+    """
     columns = columns_of(source, layout.leaves, n)
     found = Swept(n * len(layout.lines))
     with np.errstate(all="ignore"):
@@ -99,7 +104,7 @@ def sweep(system: System, source: Source, settings: Settings, layout: Layout, n:
             gain = min(1.0, float(np.median(np.abs(grads[k][keep] / g[keep])))) if keep.any() else 0.0
             line = _Line(system, layout, gain, settings.usual)
             points = Points(columns, k, u, g, grads[k])
-            wrong, errors, right, share = line.examined(points, keep)
+            wrong, errors, right, share = line.examined(points, keep, () if hurried else FINER)
             if wrong.size and settings.kinks == "warn":
                 smooth = ~line.bends(points.pick(wrong), errors)
                 wrong, errors = wrong[smooth], errors[smooth]
@@ -162,7 +167,7 @@ class _Line:
         """Of the claim itself."""
         return _EPS * np.abs(p.u) * (claims * np.abs(p.c) + 10 * self.gain * np.abs(p.g))
 
-    def examined(self, p: Points, keep: Any) -> tuple[Any, Any, Any, float]:
+    def examined(self, p: Points, keep: Any, finer: Sequence[float]) -> tuple[Any, Any, Any, float]:
         """The points where the claim is wrong, by how much, which are right, and for how many each wrong one stands."""
         first, then = (self.difference(p, level) for level in QUICK)
         error = (16 * then[0] - first[0]) / 15
@@ -183,7 +188,7 @@ class _Line:
             few = some.pick(again)
             size = np.abs(few.u)
             near = np.minimum(1.0, np.where(few.columns[p.k] == 0, np.inf, 0.1 * np.abs(few.columns[p.k])) / size)
-            for shorter in (near, *FINER):
+            for shorter in (near, *finer):
                 closer = self.ladder(few.along(shorter * few.u))
                 gone = np.abs(closer.error) + 10 * closer.bound <= 0.1 * shorter * np.abs(found.error[again])
                 wrong[again[closer.right & gone]] = False

@@ -80,9 +80,9 @@ class Settings:
         self.any_length = frozenset(any_length)
         #: How far an array may be moved, where more is known of it than its domain.
         self.directions = directions
-        #: How often values in lower precision were compared; and whether a failure is being shrunk.
+        #: How often values in lower precision were compared; the property whose failure is being shrunk, if one is.
         self.compared = 0
-        self.shrinking = False
+        self.shrinking = ""
         #: Gradients at kinks that would be failures, if kinks were.
         self.warned: list[str] = []
         #: The largest output seen so far, at most 1.
@@ -106,6 +106,7 @@ class Trial:
 
     __slots__ = (
         "_pull",
+        "_steps",
         "active",
         "empty",
         "finite",
@@ -132,6 +133,7 @@ class Trial:
         self.rng = np.random.Generator(np.random.PCG64(point.seed))
         self.xs = fresh(point.xs)
         self.kinked = False
+        self._steps: dict[bool, list[Any]] = {}
         with np.errstate(all="ignore"):
             try:
                 self.ys, self._pull = system.run(self.xs)
@@ -229,11 +231,25 @@ class Trial:
 
     def direction(self, *, one_hot: bool = False, relative: bool | None = None) -> list[Any]:
         """How far each active leaf moves: a tenth of itself, or of what is usual, within its domain."""
-        made: list[Any] = []
         if self.settings.directions is not None:
             return [np.asarray(self.settings.directions(x)).astype(x.dtype) for x in self.active]
         if relative is None:
             relative = self.point.seed % 3 == 1
+        steps = self._steps.get(relative)
+        if steps is None:
+            steps = self._steps[relative] = self._lengths(relative)
+        made: list[Any] = []
+        for i, x, step in zip(self.system.active, self.active, steps, strict=True):
+            u = self.noise(x) * step
+            if i in self.settings.hermitian:
+                made.append(hermitian_part(u))
+                continue
+            made.append(_one_hot(u, int(self.rng.integers(u.size))) if one_hot and u.size else u)
+        return made
+
+    def _lengths(self, relative: bool) -> list[Any]:
+        """How far each element may move: a tenth of itself or of what is usual, inside the domain."""
+        made: list[Any] = []
         for i, x in zip(self.system.active, self.active, strict=True):
             lo, hi = self.settings.domains[i]
             size = np.abs(x)
@@ -248,11 +264,7 @@ class Trial:
                 step = np.minimum(step, 0.9 * np.maximum(x.real - lo, 0))
             if hi < np.inf:
                 step = np.minimum(step, 0.9 * np.maximum(hi - x.real, 0))
-            u = self.noise(x) * step
-            if i in self.settings.hermitian:
-                made.append(hermitian_part(u))
-                continue
-            made.append(_one_hot(u, int(self.rng.integers(u.size))) if one_hot and u.size else u)
+            made.append(step)
         return made
 
 

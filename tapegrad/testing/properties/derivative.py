@@ -30,7 +30,7 @@ def numeric(t: Trial) -> Outcome:
 
 
 def _differences(t: Trial) -> Outcome:
-    for attempt in range(_TRIES):
+    for attempt in range(1 if t.settings.shrinking else _TRIES):
         u = t.direction(one_hot=attempt == 0 and t.point.seed % 6 in (3, 5))
         if attempt:  # where steps are too long for the function, or the cotangent picks what cannot be seen
             u = [v * 1e-3**attempt for v in u]
@@ -45,7 +45,7 @@ def _differences(t: Trial) -> Outcome:
         if verdict.state == OK:
             return HOLDS
         if verdict.state == WRONG:
-            near = _along(t, t.direction(relative=True))  # does not step over a pole or a branch close to zero
+            near = _along(t, t.direction(relative=True), hurried=True)  # does not step over a pole or a branch close to zero
             if near.state == OK or (not t.settings.shrinking and _right_closer(t, u, verdict)):
                 return HOLDS
             return _at_kink(t, near if near.state == WRONG else verdict)
@@ -66,14 +66,18 @@ def _in_double(t: Trial, wide: Trial) -> Outcome:
     return UNDECIDED if verdict.state == UNRESOLVED else HOLDS
 
 
-def _along(t: Trial, u: list[Any]) -> Verdict:
-    return compare(t.moved, t.active, u, t.gs, t.grads, usual=t.settings.usual, gain=t.settings.gain, finite=True)
+def _along(t: Trial, u: list[Any], *, hurried: bool = False) -> Verdict:
+    known = t.settings
+    return compare(
+        t.moved, t.active, u, t.gs, t.grads, usual=known.usual, gain=known.gain, finite=True,
+        hurried=hurried or bool(known.shrinking),
+    )  # fmt: skip
 
 
 def _right_closer(t: Trial, u: list[Any], wrong: Verdict) -> bool:
     """Whether the discrepancy is gone at shorter steps: a feature may be narrower than all of the usual ones."""
     for finer in FINER:
-        near = _along(t, [finer * v for v in u])
+        near = _along(t, [finer * v for v in u], hurried=True)
         if near.state == OK and abs(near.error) + 10 * near.bound <= 0.1 * finer * abs(wrong.error):
             return True
     return False
@@ -84,6 +88,8 @@ def _at_kink(t: Trial, verdict: Verdict) -> Outcome:
         return SILENT
     if kinks.bends(t, verdict.error):
         t.kinked = True
+        if t.settings.shrinking == "numeric":
+            return SILENT  # whatever it is, it is not that
         outside = kinks.one_of_those_nearby(t, t.gs, t.grads)
         if outside is None:
             return HOLDS

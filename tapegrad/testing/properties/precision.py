@@ -59,7 +59,7 @@ def near_in(t: Trial, dtype: Any) -> Outcome:
             )
     t.settings.compared += 1
     # Values are compared at every other input, once the first few are.
-    needed = t.settings.compared <= 4 or t.point.seed % 2 == 0 or t.settings.shrinking
+    needed = t.settings.compared <= 4 or t.point.seed % 2 == 0 or bool(t.settings.shrinking)
     return _near(t, dtype, xs, gs, found) if needed else HOLDS
 
 

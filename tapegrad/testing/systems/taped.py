@@ -12,6 +12,7 @@ from tapegrad.forward import ForwardAccumulator
 from tapegrad.ops.convert import asarray
 from tapegrad.ops.parts import astype
 from tapegrad.registry.op import Op
+from tapegrad.registry.public import op_of
 from tapegrad.tape import GradientTape
 from tapegrad.testing.systems.base import EVERYTHING, System, outputs
 from tapegrad.testing.systems.modules import functional, with_variables
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 def make(f: Any, name: str, call: Call, active: Sequence[int]) -> System:
     """A function of tensors; single if it is an op."""
     body = f.body if isinstance(f, Op) else f
-    single = isinstance(f, Op) or str(getattr(f, "__module__", "")).startswith("tapegrad.ops")
+    single = isinstance(f, Op) or op_of(f) is not None
     made = Taped(name, call, active, [body], single=single)
     made.once = hasattr(f, "of_variables")
     return made
