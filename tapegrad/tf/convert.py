@@ -296,8 +296,10 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     return S.reshape(found, size)
 
 
-def identity(input: Any, name: str | None = None) -> Tensor:
+def identity(input: Any, name: str | None = None) -> Any:
     """The same values, as a tensor of its own."""
+    if hasattr(input, "_map_values"):
+        return input._map_values(identity)
     x = convert(input)
     return made(x.array) if x.node is None else S.reshape(x, x.array.shape)
 
@@ -332,8 +334,8 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
 
 
 def is_tensor(x: Any) -> bool:
-    """Whether it is a tensor, a variable or slices."""
-    return isinstance(x, core.Tensor) or hasattr(type(x), "__tapegrad_tensor__") or hasattr(x, "_as_dense")
+    """Whether it is a tensor, a variable, slices, or a sparse or ragged one."""
+    return isinstance(x, core.Tensor) or any(hasattr(type(x), k) for k in ("__tapegrad_tensor__", "_as_dense", "_components"))
 
 
 def all_tensors(values: Any) -> bool:

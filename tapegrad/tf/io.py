@@ -20,6 +20,7 @@ from tapegrad.tf.errors import InvalidArgumentError, NotFoundError
 from tapegrad.tf.examples import Example
 from tapegrad.tf.export import Namespace, missing
 from tapegrad.tf.shapes import lengths
+from tapegrad.tf.sparse_tensor import SparseTensor, placed
 from tapegrad.tf.strings import each
 from tapegrad.tf.tensor import Tensor
 
@@ -233,7 +234,7 @@ class FixedLenFeature:
 
 
 class VarLenFeature:
-    """A feature of any length; it is parsed to a dense vector here, for there are no sparse tensors."""
+    """A feature of any length: a sparse vector of one example, a sparse matrix of several."""
 
     def __init__(self, dtype: Any) -> None:
         self.dtype = as_dtype(dtype)
@@ -248,14 +249,16 @@ def parse_single_example(serialized: Any, features: Any, example_names: Any = No
 def parse_example(serialized: Any, features: Any, example_names: Any = None, name: str | None = None) -> dict[str, Any]:
     """The features of several examples, stacked."""
     rows = [parse_single_example(string(b), features) for b in convert(serialized).array.ravel().tolist()]
-    if any(isinstance(w, VarLenFeature) for w in features.values()):
-        raise NotImplementedError(
-            "parse_example with VarLenFeature gives sparse tensors, which tapegrad has not; parse one by one"
-        )
-    return {k: fresh(np.stack([np.asarray(r[k].array) for r in rows])) for k in features}
+    return {k: _together([r[k] for r in rows]) for k in features}
 
 
-def _feature(key: str, feature: Any, wanted: Any) -> Tensor:
+def _together(rows: list[Any]) -> Any:
+    if isinstance(rows[0], SparseTensor):
+        return SparseTensor._stacked(rows)
+    return fresh(np.stack([np.asarray(r.array) for r in rows]))
+
+
+def _feature(key: str, feature: Any, wanted: Any) -> Any:
     kind = {"string": "bytes_list", "float32": "float_list", "int64": "int64_list"}.get(wanted.dtype.name)
     if kind is None:
         raise InvalidArgumentError(
@@ -267,7 +270,7 @@ def _feature(key: str, feature: Any, wanted: Any) -> Tensor:
     flat = np.empty(len(values), wanted.dtype.numpy)
     flat[:] = values
     if isinstance(wanted, VarLenFeature):
-        return fresh(flat)
+        return placed(np.arange(len(flat))[:, None], fresh(flat), [len(flat)])
     size = int(np.prod(wanted.shape, dtype=int))
     if not values and wanted.default_value is not None:
         return convert(np.broadcast_to(np.asarray(wanted.default_value, wanted.dtype.numpy), wanted.shape), wanted.dtype.numpy)

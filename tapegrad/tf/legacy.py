@@ -106,8 +106,6 @@ for _name in ("Graph", "compat.v1.Graph"):
     _without(_name, "there are no graphs and sessions here; run the ops as they stand")
 for _name in ("RaggedTensor", "RaggedTensorSpec"):
     _without(_name, "there are no ragged tensors here; pad to one length, or keep a list")
-for _name in ("SparseTensor", "SparseTensorSpec", "sparse.SparseTensor"):
-    _without(_name, "there are no sparse tensors here but gradients of rows (tf.IndexedSlices); use a dense one")
 
 
 def _absent(name: str, why: str) -> None:
@@ -123,8 +121,6 @@ for _name in ("compat.v1.placeholder", "compat.v1.global_variables_initializer",
     _absent(_name, "there are no graphs and sessions here")
 for _name in ("ragged.constant", "ragged.stack", "ragged.range"):
     _absent(_name, "there are no ragged tensors here; pad to one length, or keep a list")
-for _name in ("sparse.from_dense", "sparse.to_dense", "sparse.sparse_dense_matmul", "sparse.reorder"):
-    _absent(_name, "there are no sparse tensors here; use dense ones")
 
 
 class _Converter:

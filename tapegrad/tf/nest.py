@@ -37,8 +37,8 @@ def _items(structure: Any) -> Any:
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     """The leaves, in order."""
     if not is_nested(structure):
-        return [structure]
-    return [leaf for part in _items(structure) for leaf in flatten(part)]
+        return structure._components() if expand_composites and hasattr(structure, "_components") else [structure]
+    return [leaf for part in _items(structure) for leaf in flatten(part, expand_composites)]
 
 
 def _packed(structure: Any, leaves: Iterator[Any]) -> Any:

@@ -22,6 +22,8 @@ from tapegrad.tf.tensor import Tensor
 @export("shape")
 def shape(input: Any, out_type: Any = None, name: str | None = None) -> Tensor:
     """The lengths of the axes, as a tensor."""
+    if hasattr(input, "_lengths"):
+        return input._lengths(numpy_dtype(out_type or int32))
     return fresh(np.array(convert(input).array.shape, numpy_dtype(out_type or int32)))
 
 
@@ -34,12 +36,16 @@ def shape_n(input: Any, out_type: Any = int32, name: str | None = None) -> list[
 @export("size")
 def size(input: Any, out_type: Any = None, name: str | None = None) -> Tensor:
     """The number of elements, as a tensor."""
+    if hasattr(input, "_size"):
+        return fresh(np.asarray(input._size(), numpy_dtype(out_type or int32))[()])
     return fresh(np.asarray(convert(input).array.size, numpy_dtype(out_type or int32))[()])
 
 
 @export("rank")
 def rank(input: Any, name: str | None = None) -> Tensor:
     """The number of axes, as a tensor."""
+    if hasattr(input, "_lengths"):
+        return fresh(np.int32(input.shape.rank))
     return fresh(np.int32(convert(input).array.ndim))
 
 

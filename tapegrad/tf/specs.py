@@ -16,6 +16,60 @@ class TypeSpec:
     """What is known of a value before it exists."""
 
 
+class Composite:
+    """A value of several tensors that stands where a tensor does: in structures, in datasets, in `tf.cast` and `tf.shape`.
+
+    What a class of such values has: its tensors, its lengths, what is known of it; and, for datasets, its rows and one of rows.
+    """
+
+    __slots__ = ()
+
+    def _components(self) -> list[Any]:
+        """Its tensors, as `tf.nest.flatten(x, expand_composites=True)` gives them."""
+        raise NotImplementedError
+
+    def _map_values(self, f: Any) -> Any:
+        """The same with a function of its values."""
+        raise NotImplementedError
+
+    def _lengths(self, dtype: Any) -> Any:
+        """What `tf.shape` gives of it."""
+        raise NotImplementedError
+
+    def _size(self) -> int:
+        """What `tf.size` gives of it."""
+        raise NotImplementedError
+
+    def _spec(self) -> TypeSpec:
+        """What is known of it."""
+        raise NotImplementedError
+
+    def _count(self) -> int:
+        """The number of its rows."""
+        raise NotImplementedError
+
+    def _row(self, i: int) -> Any:
+        """One of its rows."""
+        raise NotImplementedError
+
+    @classmethod
+    def _stacked(cls, rows: list[Any]) -> Any:
+        """One whose rows are these."""
+        raise NotImplementedError
+
+
+class CompositeSpec(TypeSpec):
+    """What is known of such a value."""
+
+    def _batched(self, size: int | None) -> TypeSpec:
+        """What is known of a batch of such values."""
+        raise NotImplementedError
+
+    def _unbatched(self) -> TypeSpec:
+        """What is known of the rows."""
+        raise NotImplementedError
+
+
 @export("TensorSpec")
 class TensorSpec(TypeSpec):
     """Shape, with None for unknown lengths, dtype and name of a tensor."""
@@ -77,6 +131,9 @@ class TensorSpec(TypeSpec):
         return f"TensorSpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r})"
 
 
-def spec_of(x: Any) -> TensorSpec:
-    """The spec of a value as a tensor."""
-    return x if isinstance(x, TensorSpec) else TensorSpec.from_tensor(x)
+@export("type_spec_from_value")
+def spec_of(value: Any) -> Any:
+    """What is known of a value; a spec as it is."""
+    if isinstance(value, Composite):
+        return value._spec()
+    return value if isinstance(value, TypeSpec) else TensorSpec.from_tensor(value)

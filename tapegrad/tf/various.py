@@ -171,14 +171,6 @@ def timestamp(name: str | None = None) -> Tensor:
     return convert(np.float64(time.time()))
 
 
-@export("type_spec_from_value")
-def type_spec_from_value(value: Any) -> Any:
-    """The shape and dtype of a tensor."""
-    from tapegrad.tf.specs import TensorSpec
-
-    return TensorSpec.from_tensor(convert(value))
-
-
 @export("experimental.dlpack.to_dlpack")
 def to_dlpack(tf_tensor: Any) -> Any:
     """The values as a capsule that another library takes."""

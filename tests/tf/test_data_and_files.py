@@ -102,7 +102,7 @@ def test_records_and_examples_come_back(tmp_path):
     (found,) = tf.data.TFRecordDataset(name).map(lambda r: tf.io.parse_single_example(r, wanted))
     assert found["n"].numpy().tolist() == [3, -4]
     assert found["s"].numpy() == b"text"
-    assert found["f"].numpy().tolist() == [1.5]
+    assert found["f"].values.numpy().tolist() == [1.5]
     with pytest.raises(tf.errors.InvalidArgumentError, match="required but could not be found"):
         tf.io.parse_single_example(next(records.read(name)), {"other": tf.io.FixedLenFeature([], tf.int64)})
 

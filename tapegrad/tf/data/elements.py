@@ -13,7 +13,7 @@ from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.dtypes import as_dtype
 from tapegrad.tf.errors import DataLossError, InvalidArgumentError
 from tapegrad.tf.shapes import TensorShape
-from tapegrad.tf.specs import TensorSpec, TypeSpec
+from tapegrad.tf.specs import Composite, CompositeSpec, TensorSpec, TypeSpec
 from tapegrad.tf.tensor import Tensor, made
 
 
@@ -28,8 +28,8 @@ def element(x: Any) -> Any:
     if isinstance(x, tuple) and not isinstance(x, TensorShape):
         parts = [element(v) for v in x]
         return type(x)(*parts) if hasattr(x, "_fields") else tuple(parts)
-    if x is None:
-        return None
+    if x is None or isinstance(x, Composite):
+        return x
     found = convert(x).array
     return made(found if isinstance(found, np.ndarray | np.generic) else np.asarray(found)[()])
 
@@ -54,6 +54,8 @@ def stacked(rows: list[Any]) -> Any:
             k = next(k for k, r in enumerate(raws) if r.shape != raws[0].shape)
             text = f"Cannot batch tensors with different shapes in component 0. First element had shape {list(raws[0].shape)} "
             raise InvalidArgumentError(None, None, f"{text}and element {k} had shape {list(raws[k].shape)}.") from None
+    if isinstance(first, Composite):
+        return first._stacked(rows)
     leaves = [nest.flatten(r) for r in rows]
     return nest.pack_sequence_as(first, [stacked(list(xs)) if xs[0] is not None else None for xs in zip(*leaves, strict=True)])
 
@@ -61,8 +63,8 @@ def stacked(rows: list[Any]) -> Any:
 def rows_of(batch: Any) -> Any:
     """The elements of a batch, one by one."""
     leaves = nest.flatten(batch)
-    for i in range(leaves[0].array.shape[0]):
-        yield nest.pack_sequence_as(batch, [made(part(x.array, i)) for x in leaves])
+    for i in range(leaves[0]._count() if isinstance(leaves[0], Composite) else leaves[0].array.shape[0]):
+        yield nest.pack_sequence_as(batch, [x._row(i) if isinstance(x, Composite) else made(part(x.array, i)) for x in leaves])
 
 
 def part(raw: Any, i: int) -> Any:
@@ -132,17 +134,25 @@ def _one(v: Any) -> Any:
         return v
     if hasattr(v, "_make_iterator"):
         return DatasetSpec(v.element_spec)
+    if isinstance(v, Composite):
+        return v._spec()
     return TensorSpec(v.array.shape if isinstance(v, core.Tensor) else v.shape, as_dtype(v.array.dtype))
 
 
 def batched_spec(x: Any, size: int | None, inner: Any = None) -> Any:
     """What is known of a batch of such elements."""
-    return nest.map_structure(lambda s: TensorSpec([size, *s.shape] if s.shape.rank is not None else None, s.dtype), x)
+
+    def batch(s: Any) -> TypeSpec:
+        if isinstance(s, CompositeSpec):
+            return s._batched(size)
+        return TensorSpec([size, *s.shape] if s.shape.rank is not None else None, s.dtype)
+
+    return nest.map_structure(batch, x)
 
 
 def unbatched_spec(x: Any) -> Any:
     """What is known of the elements of such a batch."""
-    return nest.map_structure(lambda s: TensorSpec(s.shape[1:], s.dtype), x)
+    return nest.map_structure(lambda s: s._unbatched() if isinstance(s, CompositeSpec) else TensorSpec(s.shape[1:], s.dtype), x)
 
 
 class DatasetSpec(TypeSpec):

@@ -17,12 +17,12 @@ import numpy as np
 from tapegrad.core import tensor as core
 from tapegrad.tf import nest
 from tapegrad.tf.convert import convert, host
-from tapegrad.tf.data.elements import element, part
+from tapegrad.tf.data.elements import element, part, rows_of, spec, unbatched_spec
 from tapegrad.tf.dtypes import as_dtype
 from tapegrad.tf.errors import DataLossError, InvalidArgumentError, NotFoundError
 from tapegrad.tf.random_functions import get_seed
 from tapegrad.tf.shapes import TensorShape
-from tapegrad.tf.specs import TensorSpec
+from tapegrad.tf.specs import Composite, TensorSpec
 from tapegrad.tf.tensor import made
 
 Source = tuple[Any, Any, int]
@@ -31,6 +31,8 @@ Source = tuple[Any, Any, int]
 def slices(tensors: Any) -> Source:
     """The rows of a structure of tensors."""
     whole = element(_columns(tensors))
+    if any(isinstance(x, Composite) for x in nest.flatten(whole)):
+        return _composite_slices(whole)
     leaves = [x.array for x in nest.flatten(whole)]
     if not leaves:
         raise ValueError("Invalid `tensors`. `tensors` should not be empty.")
@@ -46,6 +48,14 @@ def slices(tensors: Any) -> Source:
     if type(whole) is tuple and not any(nest.is_nested(x) for x in whole):
         return (lambda: (tuple([made(part(x, i)) for x in leaves]) for i in range(n))), known, n
     return (lambda: (nest.pack_sequence_as(whole, [made(part(x, i)) for x in leaves]) for i in range(n))), known, n
+
+
+def _composite_slices(whole: Any) -> Source:
+    """The same of a structure with sparse or ragged tensors."""
+    counts = {x._count() if isinstance(x, Composite) else x.array.shape[0] for x in nest.flatten(whole)}
+    if len(counts) > 1:
+        raise ValueError("Dimensions {} and {} are not compatible".format(*sorted(counts)))
+    return (lambda: rows_of(whole)), unbatched_spec(spec(whole)), counts.pop()
 
 
 def _columns(tensors: Any) -> Any:
