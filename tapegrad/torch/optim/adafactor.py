@@ -65,7 +65,7 @@ class Adafactor(Stepper):
             eps1 = finfo(np.dtype(getattr(p.dtype, "as_numpy_dtype", p.dtype))).eps
         step = counted(state)
         weight = step ** options["beta2_decay"]
-        alpha = max(eps2, _rms(p)) * min(lr, 1 / step**0.5)
+        alpha = _at_least(eps2, _rms(p)) * min(lr, 1 / step**0.5)
         if options["weight_decay"]:
             p *= 1 - lr * options["weight_decay"]
         xp = space_of_type(type(g))
@@ -77,13 +77,19 @@ class Adafactor(Stepper):
         else:
             v = _moved(state["variance"], square, weight) * 1.0
         u = g / root(larger(v, eps1 * eps1))
-        p -= u * (alpha / max(1.0, _rms(u) / d))
+        p -= u * (alpha / _at_least(1.0, _rms(u) / d))
         return p
 
 
-def _rms(a: Any) -> float:
-    """The root of the mean of the squares."""
-    return float(space_of_type(type(a)).mean(a * a)) ** 0.5
+def _rms(a: Any) -> Any:
+    """The root of the mean of the squares: a number, or an array of no axes on the device of `a`."""
+    mean = space_of_type(type(a)).mean(a * a)
+    return (float(mean) if isinstance(mean, np.ndarray | np.generic) else mean) ** 0.5
+
+
+def _at_least(bound: float, a: Any) -> Any:
+    """The larger of both."""
+    return max(bound, a) if type(a) is float else space_of_type(type(a)).maximum(a, bound)
 
 
 def _moved(mean: Any, value: Any, weight: float) -> Any:

@@ -5,15 +5,24 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from tapegrad.torch.optim._memory import opened, replaced
+from tapegrad.registry.space import space_of_type
+from tapegrad.torch.optim._memory import opened, replaced, zeros
 from tapegrad.torch.optim.optimizer import Optimizer, checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     Evaluate = Callable[[float], tuple[float, Any]]
+
+
+def _dot(a: Any, b: Any) -> float:
+    """The sum of products, a number that decides how the search goes on."""
+    return float(space_of_type(type(a)).inner(a, b))
+
+
+def _largest(a: Any) -> float:
+    """The largest absolute value."""
+    return float(space_of_type(type(a)).max(abs(a)))
 
 
 class LBFGS(Optimizer):
@@ -53,16 +62,15 @@ class LBFGS(Optimizer):
     def _gradient(self) -> Any:
         parts = []
         for p in self._params:
-            a = np.asarray(opened(p))
             if p.grad is None:
-                parts.append(np.zeros(a.size, a.dtype))
+                parts.append(opened(zeros(p)).reshape(-1))
             else:
                 grad = p.grad.to_dense() if p.grad.is_sparse else p.grad
-                parts.append(np.asarray(opened(grad)).reshape(-1))
-        return np.concatenate(parts)
+                parts.append(opened(grad).reshape(-1))
+        return space_of_type(type(parts[0])).concat(parts)
 
     def _vector(self) -> list[Any]:
-        return [np.array(opened(p)) for p in self._params]
+        return [opened(p).copy() for p in self._params]
 
     def _move(self, start: list[Any] | None, t: float, d: Any) -> None:
         """Put the parameters at `start`, or where they are, plus t times a direction."""
@@ -99,7 +107,7 @@ class LBFGS(Optimizer):
         calls = 1
         state["func_evals"] = state.get("func_evals", 0) + 1
         state.setdefault("n_iter", 0)
-        if np.abs(g).max() <= group["tolerance_grad"]:
+        if _largest(g) <= group["tolerance_grad"]:
             return first
         lr, small = float(group["lr"]), group["tolerance_change"]
         t = float(state.get("t", lr))
@@ -110,8 +118,8 @@ class LBFGS(Optimizer):
             fresh = state["n_iter"] == 1
             d = memory.direction(g, t, fresh)
             before, memory.g = loss, g.copy()
-            t = min(1.0, 1.0 / float(np.abs(g).sum())) * lr if fresh else lr
-            slope = float(g @ d)
+            t = min(1.0, 1.0 / float(space_of_type(type(g)).sum(abs(g)))) * lr if fresh else lr
+            slope = _dot(g, d)
             if slope > -small:
                 break
             more = 0
@@ -136,8 +144,8 @@ class LBFGS(Optimizer):
             stop = (
                 done == group["max_iter"]
                 or calls >= group["max_eval"]
-                or np.abs(g).max() <= group["tolerance_grad"]
-                or np.abs(d * t).max() <= small
+                or _largest(g) <= group["tolerance_grad"]
+                or _largest(d * t) <= small
                 or abs(loss - before) < small
             )
             if stop:
@@ -166,7 +174,7 @@ class _Memory:
             self.d = -g
             return self.d
         y, s = g - self.g, self.d * t
-        ys = float(y @ s)
+        ys = _dot(y, s)
         if ys > 1e-10:
             if len(self.changes) == self.size:
                 for kept in (self.changes, self.steps, self.inverse):
@@ -174,16 +182,16 @@ class _Memory:
             self.changes.append(y)
             self.steps.append(s)
             self.inverse.append(1.0 / ys)
-            self.scale = ys / float(y @ y)
+            self.scale = ys / _dot(y, y)
         q = -g
         weights = []
         for y, s, rho in zip(reversed(self.changes), reversed(self.steps), reversed(self.inverse), strict=True):
-            a = float(s @ q) * rho
+            a = _dot(s, q) * rho
             weights.append(a)
             q -= a * y
         r = q * self.scale
         for y, s, rho, a in zip(self.changes, self.steps, self.inverse, reversed(weights), strict=True):
-            r += (a - float(y @ r) * rho) * s
+            r += (a - _dot(y, r) * rho) * s
         self.d = r
         return r
 
@@ -236,7 +244,7 @@ def _strong_wolfe(
 
     def at(step: float) -> _Point:
         found, grad = along(step)
-        return _Point(step, found, grad, float(grad @ d))
+        return _Point(step, found, grad, _dot(grad, d))
 
     point, before = at(t), start
     turns = 0
@@ -254,7 +262,7 @@ def _strong_wolfe(
         before, point = point, at(step)
         turns += 1
         pair = [start, point]
-    best, turns = _zoomed(at, pair, start, float(np.abs(d).max()), small, turns, most)
+    best, turns = _zoomed(at, pair, start, _largest(d), small, turns, most)
     return best.f, best.g, best.t, turns + 1
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.registry.space import space_of_type
 from tapegrad.torch.optim._memory import add_rows, copied, descended, kept, opened, scalar, zeros
 from tapegrad.torch.optim._stepper import Stepper, counted, rate
 from tapegrad.torch.optim.optimizer import checked
@@ -173,13 +174,14 @@ class Rprop(Stepper):
         (down, up), (low, high) = options["etas"], options["step_sizes"]
         counted(state)
         before, size = opened(state["prev"]), opened(state["step_size"])
+        xp, d = space_of_type(type(g)), g.dtype
         turn = g * before
-        same, turned = turn > 0, turn < 0
+        same, turned = xp.astype(turn > 0, d), xp.astype(turn < 0, d)  # truth values times numbers would be float64
         size *= same * (up - 1.0) + turned * (down - 1.0) + 1.0
         size += (size < low) * (low - size)
         size -= (size > high) * (size - high)
         g = g * (turn >= 0)
-        p -= ((g > 0) * 1.0 - (g < 0) * 1.0) * size
+        p -= (xp.astype(g > 0, d) - xp.astype(g < 0, d)) * size
         before *= 0
         before += g
         kept(state["prev"], before)
