@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import warnings
 from typing import Any
@@ -23,6 +24,7 @@ from tapegrad.torch._devices import device_of, moved, several
 from tapegrad.torch._errors import SPENT, translated
 from tapegrad.torch._graph import EdgeShape, GradientEdge
 from tapegrad.torch._inplace import add_into
+from tapegrad.torch._node_names import key_of_nodes, pattern_of
 from tapegrad.torch._recorder import IMPLICIT, OWNERS, is_leaf_node, own, switch
 from tapegrad.torch._sparse import Sparse, from_rows, joined
 from tapegrad.torch._tensor import STYLE, WITHOUT_DEVICE, Tensor, auto_of, beside, wrap
@@ -53,12 +55,19 @@ def _twin(node: Any) -> Recorded | None:
     inner = op.op if type(op) is Hooked else op
     if type(inner) is _Spent:
         return None
-    from tapegrad.torch._node_names import SPECIAL, pattern_of
-
     if type(inner) is Variant:
-        names = [n for n in inner.saved if n == "y" or n in inner.op.arrays]
-        if not names:
+        if not _keeps_arrays(inner):
             return None if type(op) is Hooked else op
+        keyed = key_of_nodes(inner)
+        if keyed is not None:  # a name such as MmBackward0 is a matter of the node: a twin for each key
+            key = inner, keyed(node)
+            twin = _TWINS.get(key) or _TWINS.setdefault(key, _Spent(op.name, pattern_of(node)))
+            if type(op) is Hooked:
+                op.op = twin
+            else:
+                node.op = twin
+            node.s = node.t = node.held = None
+            return None
         twin = _Spent(op.name, pattern_of(node))
     else:
         release = getattr(inner, "release", None)
@@ -72,13 +81,16 @@ def _twin(node: Any) -> Recorded | None:
         op.op = twin
         node.s = node.t = node.held = None
         return None
-    # a name such as MmBackward0 is a matter of the node, so the twin is made for the node alone
-    if inner.name in SPECIAL:
-        node.op = twin
-        node.s = node.t = node.held = None
-        return None
     return twin
 
+
+@functools.cache
+def _keeps_arrays(op: Variant) -> bool:
+    return any(n == "y" or n in op.op.arrays for n in op.saved)
+
+
+#: Spent ops by the recorded form of an op and the key of its nodes.
+_TWINS: dict[Any, _Spent] = {}
 
 _LET = Let(OWNERS, _twin)
 

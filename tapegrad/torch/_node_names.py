@@ -117,11 +117,58 @@ def _full(word: str) -> str:
 
 def saved(op: Any, node: Any, name: str) -> Any:
     """What a node has saved under a name."""
-    names = getattr(op, "saved", ())
-    if name not in names or node.s is None:
+    if name not in getattr(op, "saved", ()) or node.s is None:
         return None
+    return _reader(op, name)(node)
+
+
+@functools.cache
+def _reader(op: Any, name: str) -> Any:
+    """Where a node of this recorded form keeps what it has saved under a name."""
+    names = op.saved
     i = names.index(name)
-    return node.s[i] if op.general or len(names) > 2 else (node.s, node.t)[i]
+    if op.general or len(names) > 2:
+        return lambda node: node.s[i]
+    return (lambda node: node.t) if i else (lambda node: node.s)
+
+
+# -- what the way in which a node is shown depends on, besides its op ----------------------------------------------
+def _same(node: Any) -> None:
+    return None
+
+
+def _by_rank(op: Any, *names: str) -> Any:
+    readers = [_reader(op, name) for name in names if name in op.saved]
+    if len(readers) == 1:
+        read = readers[0]
+        return lambda node: len(v.shape) if hasattr(v := read(node), "shape") else None
+    return lambda node: tuple([len(v.shape) for v in (read(node) for read in readers) if hasattr(v, "shape")])
+
+
+def _by_value(op: Any, name: str, of: Any) -> Any:
+    if name not in op.saved:
+        return _same
+    read = _reader(op, name)
+    return lambda node: of(read(node))
+
+
+#: By the name of an op in `SPECIAL` that saves arrays: from a recorded form of it to what gives a key; nodes of one key look alike.
+_KEYS: dict[str, Any] = {
+    "matmul": lambda op: _by_rank(op, *op.op.arrays, *(f"{a}.spec" for a in op.op.arrays)),
+    "dense": lambda op: _by_rank(op, "x"),
+    **dict.fromkeys(["max", "min"], lambda op: _by_value(op, "axis", lambda axis: axis is None)),
+    "pow": lambda op: _by_value(op, "x2", _is_number),
+    "remainder": lambda op: _same,
+}
+
+
+@functools.cache
+def key_of_nodes(op: Any) -> Any:
+    """A function from a node of a recorded form to a key, by which it is shown; None where all nodes of the form are shown alike."""
+    if op in _TAGS or type(op) is not Variant:
+        return None
+    make = _KEYS.get(op.name)
+    return None if make is None else make(op)
 
 
 def _over_axes(op: Any, node: Any) -> int:

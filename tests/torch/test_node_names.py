@@ -205,3 +205,16 @@ def test_filling_in_place_takes_its_value_by_name() -> None:
     x = mine.ones(2, requires_grad=True) * 2
     assert x.fill_(value=3.0).tolist() == [3.0, 3.0]
     assert x.grad_fn.name() == "FillBackward2"
+
+
+def test_nodes_are_shown_as_before_when_their_values_are_gone() -> None:
+    a, v, b = (mine.ones(*shape, requires_grad=True) for shape in [(3, 3), (3,), (2, 3, 3)])
+    made = [
+        x
+        for _ in range(2)  # what is kept of the first must not stand for the second
+        for x in (a @ a, a @ v, v @ v, b @ b, a @ b, b @ v, a.max(), a.max(1).values, a**2, a**a, a % 2, a % a, mine.nn.Linear(3, 1)(b))
+    ]
+    shown = [repr(x.grad_fn).partition(" ")[0] for x in made]
+    sum(x.sum() for x in made).backward()
+    assert [repr(x.grad_fn).partition(" ")[0] for x in made] == shown
+    assert len(set(shown)) > 8
