@@ -28,6 +28,7 @@ from tapegrad.tf import (  # noqa: E402
     function,
     gathering,
     gradients,
+    graph_gradients,
     initializers,
     joining,
     legacy,

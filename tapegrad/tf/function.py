@@ -16,6 +16,7 @@ from tapegrad.tf import nest
 from tapegrad.tf.concrete import ConcreteFunction
 from tapegrad.tf.convert import convert, identity
 from tapegrad.tf.export import export
+from tapegrad.tf.graph_gradients import RUNNING, Unrecorded, recorded
 from tapegrad.tf.specs import TensorSpec
 from tapegrad.tf.tensor import Tensor
 
@@ -33,17 +34,36 @@ class Function:
         self.input_signature = None if input_signature is None else tuple(input_signature)
         self._words = words
         self._compiled: Any = None
+        self._records = False  # whether `tf.gradients` was called in it
         functools.update_wrapper(self, python_function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.input_signature is not None:
             args, kwargs = self._checked(args, kwargs), {}
-        if _eager[0] or default_space() is NUMPY:
+        if _eager[0]:
             return _tensors(self.python_function(*args, **kwargs))
+        if default_space() is NUMPY:
+            args, kwargs = tuple(map(_taken, args)), {k: _taken(v) for k, v in kwargs.items()}
+        RUNNING.depth += 1
+        try:
+            return self._called(args, kwargs)
+        except Unrecorded:
+            if RUNNING.depth > 1 or self._records:  # the outermost function begins again
+                raise
+            self._records, self._compiled = True, None
+            return self._called(args, kwargs)
+        finally:
+            RUNNING.depth -= 1
+
+    def _called(self, args: Any, kwargs: Any) -> Any:
+        """The result, from the body or from what was compiled of it."""
+        body = recorded(self.python_function) if self._records or RUNNING.tape is not None else self.python_function
+        if default_space() is NUMPY:
+            return _tensors(body(*args, **kwargs))
         from tapegrad.tf import compiling
 
         if self._compiled is None:
-            self._compiled = compiling.compiled(self.python_function, self.input_signature, self._words)
+            self._compiled = compiling.compiled(body, self.input_signature, self._words)
         return compiling.called(self._compiled, args, kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -114,6 +134,20 @@ def _fits(spec: Any, x: Any) -> Any:
             f"Binding inputs to tf.function failed: Can not cast TensorSpec(shape={tuple(x.shape)}, dtype={x.dtype!r}) to {spec!r}"
         )
     return x if isinstance(x, Tensor) else convert(x)
+
+
+def _taken(x: Any) -> Any:
+    """An argument as a function gets it: arrays of NumPy's are tensors in it, in structures too."""
+    if type(x) is Tensor:
+        return x
+    if isinstance(x, _ARRAYS):
+        return convert(x)
+    if nest.is_nested(x) and any(isinstance(leaf, _ARRAYS) for leaf in nest.flatten(x)):
+        return nest.map_structure(_taken, x)
+    return x
+
+
+_ARRAYS = (np.ndarray, np.generic)
 
 
 def _tensors(found: Any) -> Any:

@@ -203,15 +203,3 @@ class RegisterGradient:
         if not isinstance(op_type, str):
             raise TypeError("op_type must be a string")
         raise NotImplementedError("tf.RegisterGradient: ops have no names to register for; use tf.custom_gradient")
-
-
-@export("gradients")
-def gradients(*args: Any, **kwargs: Any) -> NoReturn:
-    """Raises RuntimeError: it is for graphs."""
-    raise RuntimeError("tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead.")
-
-
-@export("hessians")
-def hessians(*args: Any, **kwargs: Any) -> NoReturn:
-    """Raises RuntimeError: it is for graphs."""
-    raise RuntimeError("tf.hessians is not supported when eager execution is enabled. Use tf.GradientTape instead.")

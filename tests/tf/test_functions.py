@@ -226,3 +226,42 @@ def test_a_function_of_what_was_saved_says_how_it_is_had(tmp_path):
     assert float(loaded.variables[0]) == 2.5
     with pytest.raises(AttributeError, match=r"no 'scaled'; build the object again and call loaded\.restore_into"):
         loaded.scaled(tf.constant(1.0))
+
+
+@pytest.mark.usefixtures("kernels")
+def test_gradients_of_a_graph_are_there_inside_of_a_function():
+    v = tf.Variable(2.0)
+
+    @tf.function
+    def inner(x):
+        return tf.gradients(x**2, x)[0]
+
+    @tf.function
+    def outer(x):
+        y = x**3 * v
+        first = tf.gradients(y, x)
+        second = tf.gradients(first, [x, v])
+        return [*first, *second, *tf.gradients([y, x], x, grad_ys=[tf.constant(2.0), None]), *tf.hessians(y, x), inner(x * 1.0)]
+
+    for _ in range(2):
+        assert [float(g) for g in outer(tf.constant(3.0))] == [54.0, 36.0, 27.0, 109.0, 36.0, 6.0]
+    x = tf.Variable(3.0)
+    with tf.GradientTape() as tape:
+        y = outer(x)[0]
+    assert tape.gradient(y, [x, v])[0] == 36.0
+    with pytest.raises(RuntimeError, match=r"tf\.gradients is not supported when eager execution"):
+        tf.gradients(v * v, v)
+    with pytest.raises(NotImplementedError, match=r"made inside of the tf\.function of constants"):
+        tf.function(lambda: tf.gradients(tf.constant(1.0), tf.constant(2.0)))()
+
+
+def test_arrays_that_a_function_is_given_are_tensors_in_it():
+    kinds = []
+
+    @tf.function
+    def f(x, y, words, plain):
+        kinds.extend([type(x), type(y[0]), type(words["a"]), type(plain)])
+        return x.shape[0]
+
+    f(np.ones(2), (np.float32(1.5),), {"a": np.ones(1)}, 2.5)
+    assert kinds == [tf.Tensor, tf.Tensor, tf.Tensor, float]
