@@ -26,7 +26,11 @@ OPS = {
     "entr": "SpecialEntr0", "ndtri": "SpecialNdtri0", "log_ndtr": "SpecialLogNdtr0", "erfcx": "SpecialErfcx0",
     "ndtr": "Mul1(Add1(Erf0(Mul0(*, None))))", "xlog1py": "SpecialXlog1Py0", "i1": "SpecialI10", "i0e": "SpecialI0E0", "i1e": "SpecialI1E0",
     "dft": "FftC2C0", "inverse_dft": "FftC2C0", "real_dft": "FftR2C0", "inverse_real_dft": "FftC2R0", "copysign": "Copysign0",
+    "cross_entropy": "NllLoss0(LogSoftmax0($0))",
 }  # fmt: skip
+
+#: Functions that are one op of their name, which the table of ops has as PyTorch shows it, wherever they need no other.
+NAMED_ALONE = frozenset(["cross_entropy"])
 
 #: By how an argument is written: reflected operators of a number and a tensor.
 REFLECTED = {"subtract": "Rsub1($1)", "divide": "Mul0(Reciprocal0($1), None)", "pow": "Pow2($1)"}

@@ -8,7 +8,7 @@ from typing import Any
 from tapegrad.core.node import tick
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.torch._node_names import tag
-from tapegrad.torch._node_table import FUNCTIONS
+from tapegrad.torch._node_table import FUNCTIONS, NAMED_ALONE
 from tapegrad.torch._tensor import Tensor
 from tapegrad.torch._views import view_of
 
@@ -108,12 +108,15 @@ def named(function: Any, name: str, pattern: Any) -> Any:
     fixed = pattern.rstrip("+") if isinstance(pattern, str) else ""
     choice = _choice(pattern)
     in_place, by_place = name.endswith("_"), "$" in fixed
+    alone = name in NAMED_ALONE
 
     @functools.wraps(function)
     def wrapped(*args: Any, **words: Any) -> Any:
         before = _arguments(args, words, False) if in_place else None
         start = tick()
         y = function(*args, **words)
+        if alone and type(y) is Tensor and (y.node is None or y.node.op.name == name):
+            return y
         for found in y if isinstance(y, tuple) else (y,):
             if isinstance(found, Tensor) and (found is not y or not pairs):
                 node = found.node

@@ -113,8 +113,8 @@ def _in_bounds(raw: Any, classes: int, ignore_index: int) -> bool:
     raw = values_of(raw)
     if not raw.size:
         return True
-    low, high = int(raw.min()), int(raw.max())
-    if low >= 0 and high < classes and not low <= ignore_index <= high:
+    # One pass for both bounds: without its sign a label below 0 is larger than any number of classes.
+    if not 0 <= ignore_index < classes and np.maximum.reduce(raw.view(f"u{raw.itemsize}"), axis=None) < classes:
         return True
     used = raw[raw != ignore_index]
     bad = used[(used < 0) | (used >= classes)]
