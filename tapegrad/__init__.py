@@ -61,6 +61,7 @@ from tapegrad.registry import (
 from tapegrad.registry.backends import default_backend, set_default_backend
 from tapegrad.registry.op import OPS as _OPS
 from tapegrad.registry.places import device
+from tapegrad.registry.public import at_home as _at_home
 from tapegrad.sparse import SparseRows
 from tapegrad.tape import GradientTape
 from tapegrad.variable import TRACED as _TRACED
@@ -97,7 +98,7 @@ newaxis = None
 __array_api_version__ = "2024.12"
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 
-globals().update({name: op.entry for name, op in _OPS.items() if op.public})
+globals().update(_at_home(__name__, {name: op.entry for name, op in _OPS.items() if op.public}))
 
 _MODULES = (errors, random)  # others are here because they were imported
 #: Modules that are imported when they are first asked for.
@@ -146,16 +147,15 @@ def __getattr__(name: str) -> _Any:
     for family, names in _FAMILIES.items():
         if name in names:
             ops = _importlib.import_module(f"tapegrad.ops.{family}")
-            globals().update({n: getattr(ops, n).entry for n in names})
+            globals().update(_at_home(__name__, {n: getattr(ops, n).entry for n in names}))
             return globals()[name]
     if name in _TRANSFORMS:
         found = getattr(_importlib.import_module("tapegrad.transforms"), name)
         globals()[name] = found
         return found
-    from tapegrad.elsewhere import instead
+    from tapegrad.elsewhere import missing
 
-    hint = instead(name, __all__)
-    raise AttributeError(f"module 'tapegrad' has no attribute {name!r}{hint}", name=name, obj=_sys.modules[__name__])
+    raise missing(__name__, name)
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,8 @@
 """Discrete Fourier transforms: the array API's `fft` extension."""
 
+from tapegrad.elsewhere import absent as _absent
 from tapegrad.ops import fft as _ops
+from tapegrad.registry.public import at_home as _at_home
 
 fft = _ops.fft.entry
 ifft = _ops.ifft.entry
@@ -33,3 +35,6 @@ __all__ = [
     "rfftfreq",
     "rfftn",
 ]
+
+_at_home(__name__, globals())
+__getattr__ = _absent(__name__)

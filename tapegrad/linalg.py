@@ -1,5 +1,6 @@
 """Linear algebra: the array API's `linalg` extension, and more; leading axes are batches."""
 
+from tapegrad.elsewhere import absent as _absent
 from tapegrad.ops import determinants as _determinants
 from tapegrad.ops import factorisations as _factorisations
 from tapegrad.ops import matrix_functions as _matrix_functions
@@ -7,6 +8,7 @@ from tapegrad.ops import norms as _norms
 from tapegrad.ops import products as _products
 from tapegrad.ops import shape as _shape
 from tapegrad.ops import solvers as _solvers
+from tapegrad.registry.public import at_home as _at_home
 
 cross = _products.cross.entry
 diagonal = _products.diagonal.entry
@@ -71,3 +73,6 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+_at_home(__name__, globals())
+__getattr__ = _absent(__name__)

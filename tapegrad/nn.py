@@ -16,6 +16,7 @@ from typing import Any
 
 from tapegrad import random as _random
 from tapegrad.core.tensor import Tensor
+from tapegrad.elsewhere import absent as _absent
 from tapegrad.errors import ArgumentError, ShapeError
 from tapegrad.ops import functions as _functions
 from tapegrad.ops import nn_activation as _activation
@@ -29,6 +30,7 @@ from tapegrad.ops import nn_norm as _norm
 from tapegrad.ops import softmax as _softmax
 from tapegrad.ops.convert import asarray as _asarray
 from tapegrad.registry.lengths import may_agree as _may_agree
+from tapegrad.registry.public import at_home as _at_home
 from tapegrad.registry.space import F as _F
 
 relu = _activation.relu.entry
@@ -216,3 +218,5 @@ __all__ = [
     for name, value in sorted(globals().items())
     if not name.startswith("_") and callable(value) and name not in ("Any", "ArgumentError", "ShapeError", "Tensor")
 ]
+_at_home(__name__, globals())
+__getattr__ = _absent(__name__)

@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import _thread
 import contextlib
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
 
 from tapegrad.core.tensor import Tensor, tensor
 from tapegrad.dtypes import as_dtype, float32, int64, is_inexact
+from tapegrad.elsewhere import absent, instead
 from tapegrad.errors import DTypeError, RandomnessError, ShapeError
 from tapegrad.kernels.batched import Batched
 from tapegrad.ops.convert import asarray
 from tapegrad.registry.backends import placed
 from tapegrad.registry.batching import levels
+from tapegrad.registry.misfit import guided
 from tapegrad.registry.space import F
 
 if TYPE_CHECKING:
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 __all__ = ["Generator", "bernoulli", "default_generator", "integers", "normal", "permutation", "seed", "uniform"]
 
 _DIRECT = frozenset(["float32", "float64"])
+
+
+_guided = guided({"size": "shape", "loc": "mean", "scale": "std", "minval": "low", "maxval": "high"}, "write shape as one tuple")
 
 
 @final
@@ -47,6 +52,11 @@ class Generator:
     def __init__(self, seed: int | None = None) -> None:
         self._numpy = np.random.default_rng(seed)
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise AttributeError(f"'Generator' object has no attribute {name!r}{instead(name, 'random')}")
+
     @property
     def state(self) -> Any:
         """The state, to be put back by assigning it."""
@@ -56,6 +66,7 @@ class Generator:
     def state(self, value: Any) -> None:
         self._numpy.bit_generator.state = value
 
+    @_guided
     def normal(self, shape: Any = (), *, mean: float = 0.0, std: float = 1.0, dtype: Any = float32) -> Tensor:
         """Numbers from a normal distribution."""
         dtype, shape = _floating("normal", dtype), _sizes("normal", shape)
@@ -68,6 +79,7 @@ class Generator:
 
         return _drawn("normal", self, draw, shape, dtype)
 
+    @_guided
     def uniform(self, shape: Any = (), *, low: float = 0.0, high: float = 1.0, dtype: Any = float32) -> Tensor:
         """Numbers evenly spread over [low, high)."""
         dtype, shape = _floating("uniform", dtype), _sizes("uniform", shape)
@@ -82,6 +94,7 @@ class Generator:
 
         return _drawn("uniform", self, draw, shape, dtype)
 
+    @_guided
     def integers(self, shape: Any = (), *, low: int = 0, high: int, dtype: Any = int64) -> Tensor:
         """Integers evenly spread over low, ..., high - 1."""
         dtype = as_dtype(dtype)
@@ -261,16 +274,19 @@ def default_generator() -> Generator:
     return _default[0]
 
 
+@_guided
 def normal(shape: Any = (), *, mean: float = 0.0, std: float = 1.0, dtype: Any = float32) -> Tensor:
     """Numbers from a normal distribution, from the default generator."""
     return default_generator().normal(shape, mean=mean, std=std, dtype=dtype)
 
 
+@_guided
 def uniform(shape: Any = (), *, low: float = 0.0, high: float = 1.0, dtype: Any = float32) -> Tensor:
     """Numbers evenly spread over [low, high), from the default generator."""
     return default_generator().uniform(shape, low=low, high=high, dtype=dtype)
 
 
+@_guided
 def integers(shape: Any = (), *, low: int = 0, high: int, dtype: Any = int64) -> Tensor:
     """Integers evenly spread over low, ..., high - 1, from the default generator."""
     return default_generator().integers(shape, low=low, high=high, dtype=dtype)
@@ -284,3 +300,7 @@ def permutation(x: Any) -> Tensor:
 def bernoulli(p: float, shape: Any = (), *, dtype: Any = float32) -> Tensor:
     """Ones with probability `p`, else zeros, from the default generator."""
     return default_generator().bernoulli(p, shape, dtype=dtype)
+
+
+if not TYPE_CHECKING:  # to a type checker it would say that any name is there
+    __getattr__ = absent(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, final
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Self, TypeVar, final
 
 from tapegrad.core import recorder as rec
 from tapegrad.core.cuts import noted, paused
@@ -41,7 +41,9 @@ class no_grad:
 
     __slots__ = ("_stopped",)
 
-    def __init__(self) -> None:
+    def __init__(self, *function: NoReturn) -> None:
+        if function:
+            raise ArgumentError("no_grad(): expected no argument; as a decorator it has parentheses, `@no_grad()`")
         self._stopped: list[list[Recorder]] = []
 
     def __enter__(self) -> Self:

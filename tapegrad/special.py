@@ -1,9 +1,11 @@
 """Special functions."""
 
+from tapegrad.elsewhere import absent as _absent
 from tapegrad.ops import functions as _functions
 from tapegrad.ops import nn_activation as _activation
 from tapegrad.ops import softmax as _softmax
 from tapegrad.ops import special as _ops
+from tapegrad.registry.public import at_home as _at_home
 
 bessel_i = _ops.bessel_i.entry
 beta = _ops.beta.entry
@@ -74,3 +76,6 @@ __all__ = [
     "xlogy",
     "zeta",
 ]
+
+_at_home(__name__, globals())
+__getattr__ = _absent(__name__)

@@ -294,8 +294,8 @@ class GradientTape:
         ...     y = tg.sin(w * x)
         >>> tape.explain(y, w)
         'a gradient, through 2 ops: source -> multiply -> sin -> target'
-        >>> tape.explain(y, x)
-        'None: the source was never watched by this tape; call tape.watch(source) inside its context, before it is used'
+        >>> tape.explain(y, x).partition(";")[0]
+        'None: the source was never watched by this tape'
         """
         from tapegrad.inspect.explaining import explained
 

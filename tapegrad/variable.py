@@ -16,6 +16,7 @@ from tapegrad.errors import ArgumentError, DTypeError, ShapeError
 from tapegrad.kernels.batched import Batched
 from tapegrad.ops.convert import asarray, raw_of
 from tapegrad.ops.inplace import is_alone
+from tapegrad.registry.call import NO_GRADIENT
 from tapegrad.registry.lengths import may_agree, raw_brought_to
 from tapegrad.registry.places import beside
 from tapegrad.registry.space import BUILDING
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 class Variable(Tensor):
     """A tensor whose value can be replaced.
 
-    Active tapes watch a trainable variable when it is first read; its gradient is over all reads.
+    Active tapes watch a trainable variable when it is first read; its gradient is over all reads.  It changes by `assign`,
+    `assign_add` and `assign_sub`: what `w - step` gives, and so `w -= step`, is a Tensor, which no tape watches by itself.
 
     * `initial_value`: anything that `asarray` takes, or a function without arguments that gives it.
     * `trainable`: whether tapes watch it by themselves.
@@ -101,8 +103,7 @@ class Variable(Tensor):
                 return raw  # as in each step of an optimiser
         if value is None:
             raise ArgumentError(
-                f"{self._label()}.{what}(value): expected an array or a number, got None; a gradient is None where the target "
-                "does not depend on the source, or was computed outside the tape; tape.explain(target, source) says why"
+                f"{self._label()}.{what}(value): expected an array or a number, got None; {NO_GRADIENT}"
             )
         raw = raw_of(value if isinstance(value, Tensor) else asarray(value, dtype=self.array.dtype, copy=copy))
         if getattr(raw, "symbolic", False) and not TRACED.here():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.errors import DetachedError, DTypeError, ShapeError
+from tapegrad.errors import ArgumentError, DetachedError, DTypeError, ShapeError
 from tapegrad.ops.habits import HABITS
 
 
@@ -194,3 +194,30 @@ def test_a_method_that_tensors_have_elsewhere_says_what_is_written_here() -> Non
             assert callable(found)
     with pytest.raises(AttributeError, match="'Variable' object has no attribute 'backward'"):
         tg.Variable(1.0).backward()
+
+
+def test_what_tensors_lack_is_not_listed_among_their_attributes() -> None:
+    listed = dir(tg.asarray(1.5))
+    assert "reshape" in listed
+    assert not {*HABITS} & {*listed}
+
+
+def test_setting_what_tensors_lack_says_what_is_written_here() -> None:
+    x = tg.asarray(1.5)
+    with pytest.raises(AttributeError, match="has no attribute 'requires_grad'; record under"):
+        x.requires_grad = True
+
+
+def test_a_derived_class_may_have_what_tensors_lack() -> None:
+    class Named(tg.Variable):
+        pass
+
+    v = Named(1.5)
+    assert not hasattr(v, "grad")
+    v.grad = 2.5
+    assert v.grad == 2.5
+
+
+def test_a_none_among_the_arguments_of_an_op_is_taken_for_a_gradient() -> None:
+    with pytest.raises(ArgumentError, match=r"expected an array for x2, got NoneType; a gradient is None where"):
+        tg.asarray(1.5) - None

@@ -47,7 +47,10 @@ def _unwatched(source: Any, recorder: Recorder) -> str:
         if not recorder.auto:
             return "the tape was made with watch_accessed_variables=False; call tape.watch(source) before it is used"
         return "the variable was not read while the tape was recording"
-    return "the source was never watched by this tape; call tape.watch(source) inside its context, before it is used"
+    return (
+        "the source was never watched by this tape; call tape.watch(source) inside its context, before it is used, or make it "
+        "a Variable (`w -= step` makes a Tensor of one: w.assign_sub(step) keeps it)"
+    )
 
 
 def _unrecorded(target: Any, start: Node, recorder: Recorder) -> str:

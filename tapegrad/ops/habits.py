@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn, final
+from typing import Any, final
 
 from tapegrad.core.tensor import Tensor
 
 _TAPE = "record under `with tapegrad.GradientTape() as tape:` after `tape.watch(x)`, and write `tape.gradient(y, x)`"
 _COPY = "a tensor keeps its values; for memory of its own write tapegrad.asarray(x, copy=True)"
 _FLAT = "write x.reshape(-1)"
+_CHANGE = "a tensor is a value, and what it is called can be given another one: x = x + 1; tapegrad.Variable(x) has assign()"
 _AXES = "write tapegrad.permute_dims(x, axes), or x.T for a matrix"
 
 #: Names of PyTorch's, NumPy's and TensorFlow's, and what an error says after them.
@@ -37,10 +38,27 @@ HABITS = {
     "clamp": "write tapegrad.clip(x, low, high)",
     "get_shape": "write x.shape",
     "assign": "a tensor is a value; tapegrad.Variable(x) has assign()",
+    "double": "write x.astype(tapegrad.float64)",
+    "float": "write x.astype(tapegrad.float32)",
+    "half": "write x.astype(tapegrad.float16)",
+    "type": "write x.astype(dtype), or x.dtype",
+    "t": "write x.T",
+    "norm": "write tapegrad.linalg.vector_norm(x)",
+    "fill_": _CHANGE,
+    "zero_": _CHANGE,
+    "add_": _CHANGE,
+    "sub_": _CHANGE,
+    "mul_": _CHANGE,
+    "copy_": _CHANGE,
+    "nbytes": "write x.size * x.dtype.itemsize",
+    "_id": (  # what a tape of TensorFlow's asks its targets for
+        "a tf.GradientTape differentiates TensorFlow's tensors: give it y.raw if TensorFlow's tensors or variables are "
+        "differentiated by, else record under tapegrad.GradientTape, which watches TensorFlow's too"
+    ),
     **{
         name: f"write tapegrad.{name}(x)"
         for name in (
-            *("abs", "argsort", "clip", "conj", "cos", "exp", "log", "median", "nonzero", "pow", "quantile", "repeat"),
+            *("abs", "argsort", "clip", "conj", "cos", "exp", "imag", "log", "median", "nonzero", "pow", "quantile", "real", "repeat"),
             *("round", "sin", "softmax", "sort", "sqrt", "square", "take", "tanh"),
         )
     },
@@ -59,9 +77,29 @@ class Habit:
         self._name = name
         self._hint = hint
 
-    def __get__(self, x: Any, cls: type) -> NoReturn:
+    def __get__(self, x: Any, cls: type) -> Any:
+        if self._name in getattr(x, "__dict__", ()):
+            return x.__dict__[self._name]
         raise AttributeError(f"{cls.__name__!r} object has no attribute {self._name!r}; {self._hint}", name=self._name, obj=x)
+
+
+    def __set__(self, x: Any, value: Any) -> None:
+        if not hasattr(x, "__dict__"):
+            self.__get__(x, type(x))
+        x.__dict__[self._name] = value  # an attribute of a class that somebody derived
+
+
+def _dir(x: Tensor) -> list[str]:
+    """The attributes that are there."""
+    lacking = {name for name in HABITS if isinstance(_found(type(x), name), Habit)}
+    return [name for name in object.__dir__(x) if name not in lacking]
+
+
+def _found(cls: type, name: str) -> Any:
+    """What a class has by that name, as it stands there."""
+    return next((vars(c)[name] for c in cls.__mro__ if name in vars(c)), None)
 
 
 for _name, _hint in HABITS.items():
     setattr(Tensor, _name, Habit(_name, _hint))
+Tensor.__dir__ = _dir  # type: ignore[assignment]

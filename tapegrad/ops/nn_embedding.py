@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.core.tensor import Tensor, tensor
+from tapegrad.dtypes import is_inexact
+from tapegrad.errors import DTypeError
 from tapegrad.registry import composite, linear, no_derivative
 from tapegrad.registry.op import OPS
 
@@ -59,6 +61,8 @@ def embedding(F: Any, table: Any, ids: Any, /, *, padding_idx: int | None = None
     * `sparse`: the gradient for the table is a `SparseRows`, which holds only the rows that were picked.  It is dense where a
       derivative of it is recorded, and where the table was computed from other arrays.
 
+    Raises DTypeError for ids that are no integers.
+
     >>> import tapegrad as tg
     >>> table = tg.Variable([[0.5, 1.0], [1.5, 2.0], [2.5, 3.0]])
     >>> with tg.GradientTape() as tape:
@@ -66,6 +70,8 @@ def embedding(F: Any, table: Any, ids: Any, /, *, padding_idx: int | None = None
     >>> tape.gradient(loss, table).indices
     Tensor([2, 0, 2], dtype=int64)
     """
+    if is_inexact(ids.dtype):
+        raise DTypeError(f"embedding(table, ids): expected integers for ids, got {ids.dtype}; the table comes first")
     y = F.take_rows(table, ids) if sparse else F.take(table, ids, axis=0)
     if padding_idx is None:
         return y

@@ -33,6 +33,13 @@ if TYPE_CHECKING:
 
     from tapegrad.registry.op import Op
 
+#: What an error says of a None where a number is meant.
+NO_GRADIENT = (
+    "a gradient is None where the target does not depend on the source, or was computed outside the tape; "
+    "tape.explain(target, source) says why"
+)
+
+
 def unpack(op: Op, name: str, value: Any, others: Sequence[Any]) -> tuple[Any, Node | None]:
     """The raw array and the node of an argument that is not plainly a Tensor."""
     if isinstance(value, Tensor):
@@ -52,9 +59,9 @@ def unpack(op: Op, name: str, value: Any, others: Sequence[Any]) -> tuple[Any, N
             raise ArgumentError(f"{op.name}({', '.join(op.arrays)}): expected numbers for {name}, got an array of objects")
         return (value[()] if value.ndim == 0 else value), None
     if isinstance(value, str | bytes | list | tuple | dict) or value is None:
+        hint = NO_GRADIENT if value is None else f"write tapegrad.asarray({name})" if isinstance(value, list | tuple) else ""
         raise ArgumentError(
-            f"{op.name}({', '.join(op.arrays)}): expected an array for {name}, got {kind.__name__}; "
-            f"write tapegrad.asarray({name})"
+            f"{op.name}({', '.join(op.arrays)}): expected an array for {name}, got {kind.__name__}{'; ' if hint else ''}{hint}"
         )
     try:
         space_of_type(kind)

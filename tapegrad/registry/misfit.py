@@ -1,13 +1,19 @@
-"""What is said of arguments that an op does not have: habits of PyTorch and NumPy get the right spelling."""
+"""What is said of arguments that a function does not have: habits of PyTorch, NumPy and JAX get the right spelling."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from tapegrad.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from tapegrad.registry.op import Op
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 #: What others call a parameter, and the names that it may have here.
 _ELSEWHERE = {
@@ -66,6 +72,8 @@ def _by_keyword(op: Op, extra: tuple[Any, ...]) -> str:
     placed = [p for p in op.params if not p.keyword_only]
     if placed and placed[0].name in ("shape", "axes") and all(isinstance(x, int) for x in extra):
         return f"; {placed[0].name} is one tuple: write ({', '.join(['...', *map(_text, extra)])})"
+    if op.arrays == ("arrays",) and hasattr(extra[0], "shape"):
+        return f"; arrays is one sequence: write {op.name}([x, ...])"
     if len(extra) == 1 and free:
         name = "axis" if "axis" in free and not isinstance(extra[0], bool) else free[0]
         return f"; write {name}={_text(extra[0])}"
@@ -77,4 +85,55 @@ def _count(extra: tuple[Any, ...]) -> str:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, type):
+        return value.__name__
     return repr(value) if isinstance(value, int | float | str | tuple | list | None) else type(value).__name__
+
+
+# -- functions that are no ops -------------------------------------------------------------------------
+def guided(words: Mapping[str, str], way: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """A decorator: the error for arguments that do not fit says what to write.
+
+    * `words`: what others call a parameter, and its name here.
+    * `way`: what is said of too many arguments by position; `{name}` in it is the function's.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def called(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                return function(*args, **kwargs)
+            except TypeError as error:
+                if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                    raise  # from inside: the arguments fit
+                found = _guidance(function, args, kwargs, words, way)
+                if found is None:
+                    raise
+                raise ArgumentError(found) from None
+
+        return called
+
+    return decorate
+
+
+def _guidance(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], words: Mapping[str, str], way: str
+) -> str | None:
+    """What to write instead; None where Python's own error says all."""
+    import inspect
+    from difflib import get_close_matches
+
+    name, params = function.__name__, dict(inspect.signature(function).parameters)
+    if params.pop("self", None):
+        args = args[1:]
+    where = f"{name}({', '.join(params)})"
+    for word in kwargs:
+        if word not in params:
+            near = words.get(word) or next(iter(get_close_matches(word, params, 1, 0.7)), None)
+            return f"{where}: there is no {word!r} here{f'; write {near}=...' if near in params else ''}"
+    placed = [p for p in params.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if len(args) <= len(placed):
+        return None
+    by_keyword = ", ".join(p.name for p in params.values() if p.kind is p.KEYWORD_ONLY)
+    also = f", and {by_keyword} by keyword" if by_keyword else ""
+    return f"{where}: got {len(args)} arguments by position; {way.format(name=name)}{also}"

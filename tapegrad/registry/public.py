@@ -22,6 +22,15 @@ def op_of(value: Any) -> Op | None:
     return op if isinstance(op, Op) and op.entry is value else None
 
 
+def at_home(module: str, functions: dict[str, Any]) -> dict[str, Any]:
+    """The functions that a module exports, which say from now on that they are its: by that name they are pickled."""
+    for name, function in functions.items():
+        op = op_of(function)
+        if op is not None and (op.name == name or op.name not in functions):
+            function.__module__, function.__qualname__ = module, name
+    return functions
+
+
 def ops_in(module: ModuleType) -> dict[str, Op]:
     """The ops that a module exports, by the names that it gives them."""
     names = getattr(module, "__all__", ())

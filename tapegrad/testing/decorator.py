@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.errors import ArgumentError
@@ -26,11 +25,11 @@ def gradcheck(*examples: Any, **words: Any) -> Callable[[Callable[..., Any]], Ca
     >>> test_softmax.gradcheck
     True
     """
-
-    if examples and isinstance(examples[0], FunctionType | BuiltinFunctionType | type):
+    if examples and callable(examples[0]):
+        name = getattr(examples[0], "__name__", "f")
         raise ArgumentError(
-            "gradcheck decorates a test: write @gradcheck(x=array('n')) above it; for a check of "
-            f"{examples[0].__name__} here and now write check({examples[0].__name__}, x)"
+            f"gradcheck decorates a test: write @gradcheck(x=array('n')) above it; to check {name} here and now write check({name}, x), "
+            "or, with the arguments that PyTorch's has, torch_gradcheck"
         )
 
     def decorate(body: Callable[..., Any]) -> Callable[..., Any]:

@@ -142,6 +142,7 @@ def name_all(space: Any, others: Any = None) -> None:
             continue
         made = named(found, name, pattern)
         if isinstance(space, dict):
+            made.__module__ = space["__name__"]  # where pickle finds it: the module that it was defined in has the plain one
             space[name] = made
         else:
             setattr(space, name, made)

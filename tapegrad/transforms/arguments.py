@@ -11,6 +11,7 @@ from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, ShapeError
 from tapegrad.ops.convert import asarray
 from tapegrad.registry.lengths import brought_to, may_agree
+from tapegrad.registry.misfit import guided
 from tapegrad.registry.space import SCALARS
 from tapegrad.sparse import SparseRows
 from tapegrad.tree import flatten
@@ -18,6 +19,12 @@ from tapegrad.variable import Variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+
+_ELSEWHERE = {"in_dims": "in_axes", "out_dims": "out_axes", "fun": "f", "func": "f", "inputs": "primals", "v": "tangents"}
+#: Of transforms that give a function, and of those that evaluate one: the error for arguments that do not fit.
+guided_to_call = guided(_ELSEWHERE, "write {name}(f)(x, ...)")
+guided_at = guided(_ELSEWHERE, "write {name}(f, (x,), (t,))")
 
 
 class Chosen(NamedTuple):
@@ -33,6 +40,11 @@ def named(f: Any) -> str:
     return getattr(f, "__name__", None) or type(f).__name__
 
 
+def shown(value: Any) -> str:
+    """An argument that is not what was expected, for messages: an array by its type alone."""
+    return type(value).__name__ if hasattr(value, "shape") else repr(value)
+
+
 def check_function(what: str, f: Any) -> None:
     if not callable(f):
         raise ArgumentError(f"{what}(f, ...): expected a function, got {type(f).__name__}; write {what}(f)(x)")
@@ -42,7 +54,10 @@ def check_argnums(what: str, argnums: Any) -> None:
     """Refuse what can't be a choice of positional arguments, before the function is called."""
     for n in argnums if isinstance(argnums, tuple | list) else (argnums,):
         if type(n) is bool or not isinstance(n, int | np.integer):
-            raise ArgumentError(f"{what}(argnums=...): expected an integer or a tuple of integers, got {argnums!r}")
+            raise ArgumentError(
+                f"{what}(f, argnums=...): expected an integer or a tuple of integers, got {shown(argnums)}"
+                f"{'' if isinstance(n, str | None) else f'; {what}(f) gives a function: write {what}(f)(x)'}"
+            )
 
 
 def choose(what: str, f: Any, args: Sequence[Any], argnums: Any) -> Chosen:

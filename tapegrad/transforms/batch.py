@@ -11,7 +11,7 @@ from tapegrad.kernels.batched import Batched
 from tapegrad.ops.convert import asarray
 from tapegrad.registry.batching import has_level, inside, new_level, stacked
 from tapegrad.registry.space import F
-from tapegrad.transforms.arguments import check_function, is_number, named
+from tapegrad.transforms.arguments import check_function, guided_to_call, is_number, named, shown
 from tapegrad.tree import flatten
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _RANDOMNESS = ("error", "different", "same")
 
 
+@guided_to_call
 def vmap(
     f: Callable[..., Any],
     in_axes: Any = 0,
@@ -80,7 +81,10 @@ def _check_axes(what: str, axes: Any) -> None:
     """Refuse what is no axis, before the function is called."""
     for a in flatten(axes)[0]:
         if a is not None and (type(a) is bool or not hasattr(a, "__index__") or isinstance(a, Tensor)):
-            raise ArgumentError(f"vmap({what}=...): expected an integer, None, or a structure of them, got {axes!r:.80}")
+            raise ArgumentError(
+                f"vmap(f, {what}=...): expected an integer, None, or a structure of them, got {shown(axes):.80}"
+                f"{'; vmap(f) gives a function: write vmap(f)(x)' if isinstance(a, Tensor) else ''}"
+            )
 
 
 def _axes(where: str, what: str, axes: Any, structure: Any, count: int) -> list[Any]:

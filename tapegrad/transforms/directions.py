@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.errors import ArgumentError
 from tapegrad.forward import ForwardAccumulator
 from tapegrad.tape import GradientTape
-from tapegrad.transforms.arguments import alike, check_function, choose, named, outputs, pair
+from tapegrad.transforms.arguments import alike, check_function, choose, guided_at, named, outputs, pair
 from tapegrad.transforms.gradients import dense, grad
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return (y, pullback, aux) if has_aux else (y, pullback)
 
 
+@guided_at
 def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False) -> Any:
     """The value of `f` and its change along a direction: ``(y, t)``, with `has_aux` ``(y, t, aux)``.
 
@@ -85,6 +86,7 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> An
     return (y, pushforward, aux) if has_aux else (y, pushforward)
 
 
+@guided_at
 def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """The Hessian of `f` times a direction, in the structure of `primals`: one forward pass over one reverse sweep.
 

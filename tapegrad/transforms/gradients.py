@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad.sparse import SparseRows
 from tapegrad.tape import GradientTape
-from tapegrad.transforms.arguments import check_argnums, check_function, choose, pair, scalar
+from tapegrad.transforms.arguments import check_argnums, check_function, choose, guided_to_call, pair, scalar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+@guided_to_call
 def value_and_grad(f: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False) -> Callable[..., Any]:
     """A function that gives the value of `f` and its gradient: ``(value, gradient)``.
 
@@ -36,6 +37,7 @@ def value_and_grad(f: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = F
     return _differentiated("value_and_grad", f, argnums, has_aux)
 
 
+@guided_to_call
 def grad(f: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False) -> Callable[..., Any]:
     """A function that gives the gradient of `f`; with `has_aux`, ``(gradient, aux)``.
 

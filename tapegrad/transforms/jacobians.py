@@ -14,7 +14,16 @@ from tapegrad.kernels.batched import Batched
 from tapegrad.registry.batching import inside, new_level, stacked
 from tapegrad.registry.space import F, space_of_type
 from tapegrad.tape import GradientTape
-from tapegrad.transforms.arguments import Chosen, check_argnums, check_function, choose, named, outputs, pair
+from tapegrad.transforms.arguments import (
+    Chosen,
+    check_argnums,
+    check_function,
+    choose,
+    guided_to_call,
+    named,
+    outputs,
+    pair,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +32,7 @@ Mode = Literal["auto", "forward", "reverse"]
 _MODES = ("auto", "forward", "reverse")
 
 
+@guided_to_call
 def jacobian(
     f: Callable[..., Any], argnums: Any = 0, *, mode: Mode = "auto", has_aux: bool = False, vectorized: bool = True
 ) -> Callable[..., Any]:
@@ -47,6 +57,7 @@ def jacobian(
     return _jacobian("jacobian", f, argnums, mode, has_aux=has_aux, vectorized=vectorized)
 
 
+@guided_to_call
 def hessian(
     f: Callable[..., Any],
     argnums: Any = 0,

@@ -15,7 +15,7 @@ from tapegrad.errors import GradientError
 from tapegrad.registry.batching import inside, levels
 from tapegrad.registry.rules import spec_of
 from tapegrad.registry.several import picked
-from tapegrad.transforms.arguments import anew, check_function, named, outputs
+from tapegrad.transforms.arguments import anew, check_function, guided_to_call, named, outputs
 from tapegrad.transforms.calls import is_known, made_since, same_value
 from tapegrad.tree import flatten
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tapegrad.registry.op import Spec
 
 
+@guided_to_call
 def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     """The same function, whose intermediate values are not kept for a reverse sweep: that runs `f` again.
 

@@ -179,3 +179,8 @@ def test_forward_mode_and_a_batch_of_cotangents() -> None:
 def test_rows_that_make_no_sense_are_refused(indices: object, values: object, text: str) -> None:
     with pytest.raises(ValueError, match=text):
         tg.SparseRows(indices, values, (6, 2))
+
+
+def test_ids_that_are_no_integers_are_refused_with_the_order_of_the_arguments() -> None:
+    with pytest.raises(tg.errors.DTypeError, match="expected integers for ids, got float64; the table comes first"):
+        tg.nn.embedding(tg.asarray(IDS), tg.asarray(TABLE))

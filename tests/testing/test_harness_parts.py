@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tapegrad as tg
 from tapegrad.errors import ArgumentError
-from tapegrad.testing import array, examine, indices, like, psd, strategies
+from tapegrad.testing import array, check, examine, gradcheck, indices, like, psd, strategies
 from tapegrad.testing.inputs import Source
 from tapegrad.testing.mined import candidates, numbers_in, sizes
 from tapegrad.testing.mutators import MUTATORS
@@ -195,3 +196,14 @@ def test_dimensions_that_make_no_sense_are_refused() -> None:
         array("n", -1)
     with pytest.raises(ArgumentError, match="expected lo < hi"):
         array("n", lo=2, hi=1)
+
+
+@pytest.mark.parametrize("arguments", [(np.sin, (np.ones(3),)), (np.sin,), (lambda x: x,), (Word,)])
+def test_a_decorator_that_is_given_a_function_refuses(arguments: tuple[Any, ...]) -> None:
+    with pytest.raises(ArgumentError, match=r"gradcheck decorates a test: write @gradcheck\(x=array\('n'\)\)"):
+        gradcheck(*arguments)
+
+
+def test_an_unknown_word_is_one_of_the_functions_though_the_harness_has_it() -> None:
+    with pytest.raises(ArgumentError, match="sin has no parameter 'examples'; its parameters are x"):
+        check(tg.sin, x=("n",), examples=3)
