@@ -31,7 +31,7 @@ from tapegrad.core.tensor import WRAPPERS, Tensor, linked, standing_for, tensor
 from tapegrad.core.watching import origin, root, watch_all
 from tapegrad.dtypes import float32, float64, is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, GradientError, ShapeError, SpentError
-from tapegrad.kernels.batched import Batched
+from tapegrad.kernels.batched import Batched, Level
 from tapegrad.ops.convert import asarray
 from tapegrad.registry.backends import NAMES, backend_of
 from tapegrad.registry.batching import inside, matched, new_level, stacked
@@ -229,9 +229,12 @@ class GradientTape:
         check_sources(leaves)
         raw = target.array
         size = math.prod(raw.shape)
-        xp = space_of_type(type(raw))
-        rows = xp.reshape(xp.eye(size, dtype=raw.dtype), (size, *raw.shape))
-        found = self._rows(target, rows, leaves, vectorized)
+        if vectorized and size != 1 and type(raw) is np.ndarray:
+            found = self._batch(target, Batched.of_diagonal(np.ones(raw.shape, raw.dtype), _of_rows(size)), leaves)
+        else:
+            xp = space_of_type(type(raw))
+            rows = xp.reshape(xp.eye(size, dtype=raw.dtype), (size, *raw.shape))
+            found = self._rows(target, rows, leaves, vectorized)
         return rebuild(
             [
                 absent(x, raw.shape, unconnected_gradients) if g is None else F.reshape(g, (*raw.shape, *g.shape[1:]))
@@ -272,14 +275,18 @@ class GradientTape:
         """For each source the cotangents that belong to each row, a cotangent of the target; None where there are none."""
         size = rows.shape[0]
         if vectorized and size != 1:
-            level = new_level(size, randomness="same")
-            with inside(level):
-                (found,) = self._sweep([self._seeds([target], [tensor(Batched(rows, level))], sources)], sources)
-            return [None if g is None else stacked(g, level) for g in found]
+            return self._batch(target, Batched(rows, _of_rows(size)), sources)
         if not size:
             return [None if x is None else F.zeros((0, *x.array.shape), dtype=x.array.dtype) for x in sources]
         each = self._sweep([self._seeds([target], [tensor(rows[k])], sources) for k in range(size)], sources)
         return [None if gs[0] is None else F.stack(list(gs)) for gs in zip(*each, strict=True)]
+
+    def _batch(self, target: Any, seeds: Batched, sources: list[Any]) -> list[Any]:
+        """The same from a batch of cotangents, in one sweep."""
+        level = seeds.level
+        with inside(level):
+            (found,) = self._sweep([self._seeds([target], [tensor(seeds)], sources)], sources)
+        return [None if g is None else stacked(g, level) for g in found]
 
     def explain(self, target: Any, source: Any) -> str:
         """Whether the gradient of a tensor for another is there, through which ops; or why it is None, in a sentence.
@@ -403,6 +410,11 @@ class GradientTape:
             consumed = recorder.groups.get(frozenset([recorder])) if consume else None
             found = sweep(started, nodes, recorder, recorded=False, consumed=consumed)
         return [g if g is None else WRAPPERS.get(type(g), tensor)(g) for g in found]
+
+
+def _of_rows(size: int) -> Level:
+    """The level of a batch of so many rows of a Jacobian."""
+    return new_level(size, randomness="same")
 
 
 def _tangent(y: Any, t: Any) -> Any:

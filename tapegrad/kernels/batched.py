@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator as operators
 from typing import TYPE_CHECKING, Any, final
 
-from numpy import asarray, ndarray
+from numpy import asarray, ndarray, zeros
 
 from tapegrad.errors import BatchedValueError
 
@@ -32,9 +32,12 @@ class Batched:
     """Many arrays of one shape, stacked along the first axis of `value`; shape and rank are those of one.
 
     A value of a lower level, or a plain array, is the same for all of this batch; so is a batch of length 1.
+
+    * `diagonal`: of a batch whose item i is zero but at its own i-th element, as in what seeds a Jacobian, an array of one
+      item's shape with those elements; else None.  Its `value` is made only for who asks.
     """
 
-    __slots__ = ("level", "value")
+    __slots__ = ("diagonal", "level", "value")
     __array_ufunc__ = None  # an operator of NumPy's array leaves the work to this class
 
     #: Gives the function of this name on batched values; set where batching is defined.
@@ -43,15 +46,34 @@ class Batched:
     def __init__(self, value: Any, level: Level) -> None:
         self.value = value
         self.level = level
+        self.diagonal: ndarray[Any, Any] | None = None
+
+    @classmethod
+    def of_diagonal(cls, diagonal: ndarray[Any, Any], level: Level) -> Batched:
+        """As many items as `diagonal` has elements, each zero but for one of these."""
+        made = cls.__new__(cls)
+        made.diagonal = diagonal
+        made.level = level
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "value" or self.diagonal is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        elements = self.diagonal
+        n = elements.size
+        rows = zeros((n, n), elements.dtype)
+        rows.reshape(-1)[:: n + 1] = elements.reshape(-1)
+        self.value = rows.reshape(n, *elements.shape)
+        return self.value
 
     @property
     def shape(self) -> tuple[int, ...]:
-        found: tuple[int, ...] = self.value.shape[1:]
+        found: tuple[int, ...] = self.value.shape[1:] if self.diagonal is None else self.diagonal.shape
         return found
 
     @property
     def ndim(self) -> int:
-        return len(self.value.shape) - 1
+        return len(self.shape)
 
     @property
     def size(self) -> int:
@@ -62,7 +84,7 @@ class Batched:
 
     @property
     def dtype(self) -> Any:
-        return self.value.dtype
+        return (self.value if self.diagonal is None else self.diagonal).dtype
 
     def __getitem__(self, index: Any) -> Any:
         return Batched.function("getitem")(self, index)
@@ -101,12 +123,12 @@ def _computed(name: str, symbol: Callable[[Any, Any], Any]) -> tuple[Callable[..
     """An operator and its reflection: NumPy's own where ranks cannot disagree, else the batched function."""
 
     def operator(self: Batched, other: Any) -> Any:
-        if type(other) is ndarray and type(self.value) is ndarray and other.ndim < self.value.ndim:
+        if type(other) is ndarray and self.diagonal is None and type(self.value) is ndarray and other.ndim < self.value.ndim:
             return Batched(symbol(self.value, other), self.level)
         return Batched.function(name)(self, other)
 
     def reflected(self: Batched, other: Any) -> Any:
-        if type(other) is ndarray and type(self.value) is ndarray and other.ndim < self.value.ndim:
+        if type(other) is ndarray and self.diagonal is None and type(self.value) is ndarray and other.ndim < self.value.ndim:
             return Batched(symbol(other, self.value), self.level)
         return Batched.function(name)(other, self)
 

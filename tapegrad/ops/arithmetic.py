@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.registry import composite, constant, elementwise, primitive
+from tapegrad.registry.batch_rules import scaled
 
 # The rules are written for real numbers and hold for complex ones as they stand: `g * conj(partial)` is formed centrally.
 
@@ -34,6 +35,7 @@ def multiply(xp: Any, x1: Any, x2: Any, /) -> Any:
 
 
 multiply.partials(x1="x2", x2="x1")
+scaled(multiply, both=True)
 
 
 @primitive(weak=True, pointwise=True, laws=lambda draw: (draw.array("n", 3), draw.array(*draw.choice(("n", 3), (3,), (1,)))))
@@ -60,6 +62,7 @@ mul_zero.pullback(
     x2=lambda F, g, x1, x2: _like(F, F.mul_zero(_conj(F, x1), g), x2),
 )
 mul_zero.pushforward(x1=lambda F, t, x2: F.mul_zero(t, x2), x2=lambda F, t, x1: F.mul_zero(x1, t))
+scaled(mul_zero)
 
 
 @elementwise(symbol="/", singular=True, domain={"x2": (0.5, 4)})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.registry import elementwise
+from tapegrad.registry.batch_rules import scaled
 
 # The rules are written for real numbers and hold for complex ones as they stand: `g * conj(partial)` is formed centrally.
 
@@ -162,6 +163,7 @@ def tanh_grad(xp: Any, x1: Any, x2: Any, /) -> Any:
 
 tanh_grad.partials(x1=lambda F, x2: 1 - x2 * x2, x2=lambda F, x1, x2: -2 * x1 * x2)
 tanh_grad.fused(x1=lambda F, g, x2: F.tanh_grad(g, x2))
+scaled(tanh_grad)
 
 
 @elementwise
@@ -211,6 +213,7 @@ def sigmoid_grad(xp: Any, x1: Any, x2: Any, /) -> Any:
 
 sigmoid_grad.partials(x1=lambda F, x2: x2 * (1 - x2), x2=lambda F, x1, x2: x1 * (1 - 2 * x2))
 sigmoid_grad.fused(x1=lambda F, g, x2: F.sigmoid_grad(g, x2))
+scaled(sigmoid_grad)
 
 
 @elementwise(real=True, public=False)

@@ -9,6 +9,7 @@ import numpy as np
 
 from tapegrad.ops import special  # noqa: F401  declares ndtr, which gelu uses
 from tapegrad.registry import composite, constant, elementwise
+from tapegrad.registry.batch_rules import scaled
 
 
 def _with(**params: Any) -> Any:
@@ -61,6 +62,7 @@ def _step(F: Any, x: Any) -> Any:
 
 relu_grad.partials(x1=lambda F, x2: _step(F, x2), x2=0)
 relu_grad.fused(x1=lambda F, g, x2: F.relu_grad(g, x2))
+scaled(relu_grad)
 
 
 @constant(pointwise=True, laws=lambda draw: (draw.array("n", 3),), public=False)

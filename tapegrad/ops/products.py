@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tapegrad.errors import ShapeError
+from tapegrad.kernels.batched import Batched
 from tapegrad.registry import composite, linear, multilinear
 from tapegrad.registry.batch_rules import same
 from tapegrad.registry.lengths import may_agree
@@ -268,6 +271,14 @@ def _matmul_batch(F: Any, has: Any, x1: Any, x2: Any) -> Any:
     if n1 == 1:
         y = F.squeeze(y, -2)
     return F.squeeze(y, -1) if n2 == 1 else y
+
+
+@matmul.diagonal
+def _matmul_diagonal(x1: Any, x2: Any) -> Any:
+    """A plain matrix times the items of a diagonal: its columns, each by its own factor, and no product of matrices."""
+    if type(x1) is not np.ndarray or x1.ndim != 2 or x2.diagonal.ndim != 1:
+        return None
+    return Batched((x1 * x2.diagonal).T, x2.level)
 
 
 @adjoint_matmul.batch

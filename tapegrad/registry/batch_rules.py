@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from tapegrad.kernels.batched import Batched
+from tapegrad.registry.space import NUMPY
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from tapegrad.registry.op import Op
 
 
 def full_batch(F: Any, has: Sequence[bool], arrays: Sequence[Any]) -> list[Any]:
@@ -58,3 +65,21 @@ def same(name: str) -> Callable[..., Any]:
         return getattr(F, name)(*full_batch(F, has, arrays), **params)
 
     return rule
+
+
+def scaled(op: Op, *, both: bool = False) -> None:
+    """Declare an elementwise op of two arrays as linear in the first, or in `both`: what is zero but for a diagonal stays so."""
+
+    def rule(x: Any, y: Any) -> Batched | None:
+        first = type(x) is Batched
+        if not (first or both):
+            return None
+        batch, other = (x, y) if first else (y, x)
+        elements = batch.diagonal
+        if elements is None or type(other) is not np.ndarray:
+            return None
+        compute = getattr(NUMPY, op.key)
+        found = compute(elements, other) if first else compute(other, elements)
+        return Batched.of_diagonal(found, batch.level) if found.shape == elements.shape else None
+
+    op.diagonal(rule)

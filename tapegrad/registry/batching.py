@@ -86,11 +86,18 @@ def _caller(space: BatchedSpace, op: Op) -> Callable[..., Any]:
     def call(*args: Any, **params: Any) -> Any:
         flat = args[0] if op.variadic else (*args[:count], *(params.get(a) for a in op.named))
         level: Any = 0
+        diagonal = False
         for a in flat:
-            if type(a) is Batched and a.level > level:
-                level = a.level
+            if type(a) is Batched:
+                if a.diagonal is not None:
+                    diagonal = True
+                level = max(level, a.level)
         if not level:
             return getattr(space_of(flat), op.key)(*args, **params)
+        if diagonal and op.diagonal_rule is not None and not params:
+            y = op.diagonal_rule(*args)
+            if y is not None:
+                return y
         arrays = args[:count]
         if len(args) > count:
             params.update(zip(names, args[count:], strict=False))
@@ -118,7 +125,7 @@ def _with_short_cut(op: Op, call: Callable[..., Any]) -> Callable[..., Any]:
     key = op.key
 
     def straight(*args: Any, **params: Any) -> Any:
-        if len(args) == 2 and not params and type(batch := args[0]) is Batched and op.batch_rule is None:
+        if len(args) == 2 and not params and type(batch := args[0]) is Batched and batch.diagonal is None and op.batch_rule is None:
             x, y = batch.value, args[1]
             if type(y) is Batched:
                 y = y.value if y.level == batch.level else None

@@ -150,6 +150,7 @@ class Op:
         self.pushes: dict[str, Any] = {}
         self.products: dict[str, Any] = {}
         self.batch_rule: Callable[..., Any] | None = None
+        self.diagonal_rule: Callable[..., Any] | None = None
         self.variants: dict[Any, Any] = {}
         self.entry: Callable[..., Any] = _entry_stub(self)
         if not (body.__doc__ or "").strip():
@@ -224,6 +225,14 @@ class Op:
         `batched` tells for each array whether it has the batch axis.
         """
         self.batch_rule = rule
+        return rule
+
+    def diagonal(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """How the op computes where NumPy's arrays among its arguments are batches with a `diagonal`.
+
+        ``(*arrays)``, as they are; gives a batch, or None where the other arguments are such that `batch` serves.
+        """
+        self.diagonal_rule = rule
         return rule
 
     # -- checks --------------------------------------------------------------------------------
