@@ -44,18 +44,18 @@ def sigmoid(x: Any) -> Any:
 
 
 def square_grad(g: Any, x: Any) -> Any:
-    """2 g x; of one number for all elements, which is what a sum sends back, in a single pass.
+    """2 g x; of what is the same along an axis, as a sum sends it back, in a single pass.
 
     Measured for 262,144 float32: 23 us, else 46.
     """
-    if type(g) is np.ndarray is type(x) and g.size >= 16384 and g.shape == x.shape and not any(g.strides):
-        return x * (2 * g[(0,) * g.ndim])
+    if type(g) is np.ndarray is type(x) and g.size >= 16384 and g.shape == x.shape and 0 in g.strides:
+        return x * (2 * g[tuple([slice(None) if step else slice(1) for step in g.strides])])
     return g * (2 * x)
 
 
 def tanh_grad(g: Any, y: Any) -> Any:
     """g (1 - y**2), in one buffer."""
-    if type(y) is not np.ndarray or not _alike(g, y):
+    if type(y) is not np.ndarray or not y.ndim or not _alike(g, y):
         return g * (1 - y * y)
     c = y * y
     np.subtract(_ONE.get(y.dtype, 1), c, c)

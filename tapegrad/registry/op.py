@@ -149,6 +149,7 @@ class Op:
         self.rules: dict[str, Any] = {}
         self.pushes: dict[str, Any] = {}
         self.products: dict[str, Any] = {}
+        self.summed_rules: dict[str, Any] = {}
         self.batch_rule: Callable[..., Any] | None = None
         self.diagonal_rule: Callable[..., Any] | None = None
         self.variants: dict[Any, Any] = {}
@@ -195,6 +196,21 @@ class Op:
         for name, rule in rules.items():
             self._check_rule("fused", name, rule, ("F", "g"))
         self.products.update(rules)
+        return self
+
+    def summed(self, **rules: Any) -> Op:
+        """The cotangent of an argument that was repeated, where a part of the partial can wait for the sum: ``(F, g, names...)``.
+
+        On raw arrays.  It stands for the sum of ``g * partial`` over what was repeated, and gives None where it would not be as
+        exact, or where nothing was repeated.  It names what the partial names.
+        """
+        if self.kind != "elementwise" or not self.rules:
+            raise DeclarationError(f"{self.name}: summed products are given to an elementwise op, after partials")
+        for name, rule in rules.items():
+            self._check_rule("summed", name, rule, ("F", "g"))
+            if unnamed := set(names_of(rule, 2)) - set(names_of(self.rules[name], 1)):
+                raise DeclarationError(f"{self.name}.summed({name}=...): its partial does not name {', '.join(sorted(unnamed))}")
+        self.summed_rules.update(rules)
         return self
 
     def adjoint(self, **rules: Any) -> Op:

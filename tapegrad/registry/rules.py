@@ -259,7 +259,7 @@ def _received(own: str, recorded: bool, *, lends: bool) -> list[str]:
 
 def _uses_space(op: Op) -> bool:
     """Whether any step of this op computes in a namespace, rather than with operators alone."""
-    return op.kind != "elementwise" or op.singular or any(callable(r) for r in op.rules.values())
+    return op.kind != "elementwise" or op.singular or any(map(callable, op.rules.values()))
 
 
 def load(variant: Variant, own: str, name: str, recorded: bool) -> str:
@@ -320,6 +320,9 @@ def _product(variant: Variant, a: str, i: int, recorded: bool, *, reuse: bool) -
                 f"if c.dtype is not {dtype}:",
                 f"    c = fit(c, 1, {shape}, {dtype}, False)",
             ]
+        elif a in op.summed_rules and not recorded:
+            sums = ", ".join(["F, g", *(load(variant, a, n, recorded) for n in names_of(op.summed_rules[a], 2))])
+            lines = [f"c = S_{a}({sums})", "if c is None:", *(f"    {line}" for line in lines)]
         return lines, "c is not g and " + _PROVEN, ""
     if partial == "1":
         return ["c = g"], "own" if reuse else "False", ""
@@ -340,6 +343,7 @@ def compile_pull(variant: Variant, *, recorded: bool) -> Callable[[Node, Any], N
     name = f"<derivative of {op.name} for {', '.join(op.arrays[i] for i in variant.watched)}>"
     env: dict[str, Any] = {f"R_{a}": r for a, r in op.rules.items() if r is not no_derivative}
     env.update({f"P_{a}": r for a, r in op.products.items()})
+    env.update({f"S_{a}": r for a, r in op.summed_rules.items()})
     env.update(
         F=RECORDED,
         SPACES=SPACES,
@@ -377,8 +381,10 @@ def fit(g: Any, partial: Any, shape: tuple[int, ...], dtype: Any, singular: bool
     Conjugate: cotangents are those of the conjugate Wirtinger derivative, df/dRe + i df/dIm for a real f.
     """
     kind = type(partial)
-    if kind is int:
-        c = g if partial == 1 else g * partial
+    if kind is int:  # the sum first, for it may leave less to multiply
+        c = g if g.shape == shape else _space(g).sum_to(g, shape)
+        if partial != 1:
+            c = c * partial
     else:
         if kind is complex or (kind not in SCALARS and partial.dtype.kind == "c"):
             partial = _space(g).conj(partial)
