@@ -105,6 +105,7 @@ _MODULES = (errors, random)  # others are here because they were imported
 _LAZY = ("fft", "functional", "linalg", "nn", "special")
 #: Families of ops whose names are here, declared when one of them is first asked for.
 _FAMILIES = {
+    "sets": ("unique_all", "unique_counts", "unique_inverse", "unique_values"),
     "signals": ("convolve", "correlate", "interp", "polyval"),
     "statistics": (
         *("corrcoef", "cov", "cumulative_trapezoid", "median", "nanmax", "nanmean", "nanmedian", "nanmin", "nanprod"),

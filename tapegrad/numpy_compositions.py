@@ -253,7 +253,7 @@ def _norm(x: Any, /, *, ord: Any = None, axis: Any = None, keepdims: bool = Fals
 def _unique(
     x: Any, /, *, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False
 ) -> Any:
-    found = F.unique_all(x)
+    found = public("unique_all")(x)
     more = [v for v, wanted in zip(found[1:], (return_index, return_inverse, return_counts), strict=True) if wanted]
     return (found[0], *more) if more else found[0]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, final
 
 from tapegrad.core.recorder import NOTING, state
 
@@ -14,12 +14,16 @@ if TYPE_CHECKING:
     from tapegrad.core.node import Node
 
 
-class Cut(NamedTuple):
+@final
+class Cut:
     """One place: what was called there, on values of which nodes (none: whatever was computed there)."""
 
-    name: str
-    place: str
-    nodes: tuple[Node, ...]
+    __slots__ = ("name", "nodes", "place")
+
+    def __init__(self, name: str, place: str, nodes: tuple[Node, ...]) -> None:
+        self.name = name
+        self.place = place
+        self.nodes = nodes
 
 
 def noted(name: str, nodes: Iterable[Node | None]) -> None:

@@ -182,3 +182,10 @@ def innermost(raw: Any) -> Any:
 def values_of(raw: Any) -> ndarray[Any, Any]:
     """All values of a raw array, for a look at them: of a batch those of every item."""
     return asarray(innermost(raw))
+
+
+def is_batched_index(index: Any) -> bool:
+    """Whether a part of an index differs within a batch."""
+    if type(index) is tuple:
+        return any(type(i) is Batched for i in index)
+    return type(index) is Batched

@@ -6,6 +6,7 @@ layout; results never share memory with what a caller may write to, except as vi
 
 from __future__ import annotations
 
+import importlib
 import math
 from typing import Any
 
@@ -86,6 +87,7 @@ from numpy import round as round  # noqa: PLC0414
 
 from tapegrad.kernels import numpy_heap as _heap  # noqa: F401  for what it does
 from tapegrad.kernels.numpy_activation import (  # noqa: F401  kernels too
+    expit,
     relu,
     relu_grad,
     sigmoid,
@@ -94,7 +96,6 @@ from tapegrad.kernels.numpy_activation import (  # noqa: F401  kernels too
     step,
     tanh_grad,
 )
-from tapegrad.kernels.numpy_conv import conv, conv_input_grad, conv_kernel_grad, fold, unfold  # noqa: F401
 from tapegrad.kernels.numpy_fft import (  # noqa: F401  kernels too
     dft,
     fft_frequencies,
@@ -134,14 +135,6 @@ from tapegrad.kernels.numpy_linalg import (  # noqa: F401  kernels too
     svd,
     svdvals,
 )
-from tapegrad.kernels.numpy_pool import (  # noqa: F401
-    window_argmax,
-    window_max,
-    window_put,
-    window_spread,
-    window_sum,
-    window_take,
-)
 from tapegrad.kernels.numpy_scatter import (  # noqa: F401  kernels too
     is_basic,
     last_picks,
@@ -169,43 +162,6 @@ from tapegrad.kernels.numpy_shape import (  # noqa: F401  kernels too
     take_along_axis,
     zeros_beside,
 )
-from tapegrad.kernels.numpy_special import (  # noqa: F401  kernels too
-    bessel_i,
-    beta,
-    betainc,
-    betaln,
-    digamma,
-    entr,
-    erf,
-    erfc,
-    erfcinv,
-    erfcx,
-    erfinv,
-    expit,
-    gamma,
-    gammainc,
-    gammaincc,
-    gammaln,
-    i0,
-    i0e,
-    i1,
-    i1e,
-    kl_div,
-    log_ndtr,
-    logit,
-    ndtr,
-    ndtri,
-    polygamma,
-    polygamma_gap,
-    rel_entr,
-    scaled_bessel_slope,
-    scaled_erfc_integral,
-    sinc,
-    sinc_derivative,
-    xlog1py,
-    xlogy,
-    zeta,
-)
 from tapegrad.kernels.numpy_special_cases import expm1, floor_divide, tanh  # noqa: F401  kernels too
 from tapegrad.kernels.numpy_sums import (  # noqa: F401  kernels too
     cross_entropy,
@@ -223,6 +179,25 @@ from tapegrad.kernels.numpy_sums import (  # noqa: F401  kernels too
 _HALVES = frozenset(["float16", "bfloat16"])
 
 _np: Any = np  # whose type hints know `keepdims` as True and as False, but not as a bool
+#: Kernels of modules that are imported when one of them is first asked for: together they take as long as a tenth of the package.
+_LATER = {
+    "numpy_conv": "conv conv_input_grad conv_kernel_grad fold unfold",
+    "numpy_pool": "window_argmax window_max window_put window_spread window_sum window_take",
+    "numpy_special": """
+        bessel_i beta betainc betaln digamma entr erf erfc erfcinv erfcx erfinv gamma gammainc gammaincc gammaln
+        i0 i0e i1 i1e kl_div log_ndtr logit ndtr ndtri polygamma polygamma_gap rel_entr scaled_bessel_slope
+        scaled_erfc_integral sinc sinc_derivative xlog1py xlogy zeta
+    """,
+}
+_MODULES = {name: module for module, names in _LATER.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    module = _MODULES.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    found = globals()[name] = getattr(importlib.import_module(f"tapegrad.kernels.{module}"), name)
+    return found
 
 
 # -- dtypes ------------------------------------------------------------------------------------------

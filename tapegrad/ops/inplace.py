@@ -15,7 +15,7 @@ from tapegrad.core.recorder import refcount
 from tapegrad.core.tensor import Tensor
 from tapegrad.core.watching import rebound
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import picking
+from tapegrad.kernels.batched import is_batched_index
 from tapegrad.ops.convert import asarray
 from tapegrad.registry.op import OPS
 from tapegrad.registry.space import SCALARS, F
@@ -53,7 +53,9 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     Where an index picks an element more than once, the last value stays, and it alone has a derivative.
     """
     v = fitting(x, value, "x[index] = value")
-    if picking.is_batched(index):
+    if is_batched_index(index):
+        from tapegrad.ops import picking
+
         rebind(x, picking.put(x, v, index))
         return
     if x.node is None and v.node is None and is_alone(x):

@@ -10,13 +10,12 @@ from tapegrad.core.cuts import noted
 from tapegrad.core.recorder import NOTING
 from tapegrad.core.tensor import Tensor, linked, tensor
 from tapegrad.errors import DetachedError, DTypeError, ShapeError
-from tapegrad.kernels.batched import Batched
+from tapegrad.kernels.batched import Batched, is_batched_index
 from tapegrad.ops import (
     array_methods,
     exchange,
     habits,  # noqa: F401  gives Tensor the names of others, with hints
     inplace,
-    picking,
     shown,
 )
 from tapegrad.registry.op import OPS
@@ -93,7 +92,9 @@ def getitem(self: Tensor, key: Any) -> Any:
     if type(key) is int:
         return _getitem(self, key)
     index = plain_index(key)
-    if index is not key and picking.is_batched(index):
+    if index is not key and is_batched_index(index):
+        from tapegrad.ops import picking
+
         return picking.pick(self, index)
     return _getitem(self, index)
 

@@ -19,13 +19,6 @@ from tapegrad.registry.batch_rules import full_batch
 from tapegrad.registry.space import F
 
 
-def is_batched(index: Any) -> bool:
-    """Whether a part of an index differs within a batch."""
-    if type(index) is tuple:
-        return any(type(i) is Batched for i in index)
-    return type(index) is Batched
-
-
 class _Plan(NamedTuple):
     """How an index picks: basic parts first, then rows of what has the other axes flattened in front."""
 

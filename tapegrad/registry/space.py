@@ -52,9 +52,12 @@ class Space:
 
     def learn(self, op: Op) -> None:
         """Take in an op as it is declared."""
-        if not hasattr(self.kernels, op.key):
+        kernel = getattr(self.kernels, op.key, None)
+        if kernel is None:
             body = partial(checks.body, op, self) if checks.is_foreign(op) else partial(op.body, self)
             offer(self, op, body if self._around is None else self._around(body))
+        elif op.key not in vars(self):  # of a module that is imported when it is asked for
+            setattr(self, op.key, kernel)
 
     if TYPE_CHECKING:
 
