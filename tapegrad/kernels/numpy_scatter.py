@@ -280,3 +280,25 @@ def last_picks(x: Any, index: Any) -> Any:
     last = np.empty(math.prod(shape), np.intp)
     last[flat] = order
     return (last[flat] == order).reshape(places.shape)
+
+
+#: How a value is written to places of an array, one after the other.
+WRITES: dict[str, Callable[[Any, Any, Any], None]] = {
+    "update": np.ndarray.__setitem__,
+    "add": np.add.at,
+    "sub": np.subtract.at,
+    "mul": np.multiply.at,
+    "div": np.divide.at,
+    "max": np.maximum.at,
+    "min": np.minimum.at,
+}
+
+
+def scattered(x: Any, at: Any, value: Any, how: str) -> Any:
+    """A copy of `x` with values written at index tuples, the last axis of `at`, one after the other: a key of `WRITES`.
+
+    Raises IndexError for a place that is not there, ValueError for values that do not fit.
+    """
+    found = np.array(x)
+    WRITES[how](found, tuple(np.moveaxis(np.asarray(at), -1, 0)), value)
+    return found if found.shape else found[()]

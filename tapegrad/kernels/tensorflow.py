@@ -172,6 +172,7 @@ from tapegrad.kernels.tensorflow_scatter import (  # noqa: F401
     put_add,
     put_along_axis_add,
     rows_add,
+    scattered,
     take_add,
 )
 from tapegrad.kernels.tensorflow_shape import (  # noqa: F401

@@ -7,10 +7,11 @@ import weakref
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from tapegrad.kernels import tensorflow_calls as calls
 from tapegrad.kernels.numpy_scatter import Rows
-from tapegrad.kernels.tensorflow_arithmetic import maximum
+from tapegrad.kernels.tensorflow_arithmetic import divide, maximum, multiply
 from tapegrad.kernels.tensorflow_array import TFArray, made, put_off
 from tapegrad.kernels.tensorflow_basics import equal, greater_equal, where
 from tapegrad.kernels.tensorflow_calls import BOOL, F32, F64, INT64, cast
@@ -19,7 +20,8 @@ from tapegrad.kernels.tensorflow_index import KNOWN, basic, basic_of, is_basic, 
 from tapegrad.kernels.tensorflow_later import Piece, most
 from tapegrad.kernels.tensorflow_lengths import Size, shape_tensor
 from tapegrad.kernels.tensorflow_pick import from_start, getitem, place_of
-from tapegrad.kernels.tensorflow_promotion import asarray, common, converted
+from tapegrad.kernels.tensorflow_promotion import able, asarray, common, converted
+from tapegrad.kernels.tensorflow_rounding import floor_divide
 from tapegrad.kernels.tensorflow_shape import arange, broadcast_to, expand_dims, moveaxis, one_axis, reshape, zeros
 
 _SLICE_GRAD, _SLICE_UPDATE = calls.op("StridedSliceGrad"), calls.op("TensorStridedSliceUpdate")
@@ -189,4 +191,44 @@ def last_picks(x: Any, index: Any) -> Any:
     return reshape(equal(there, arange(0, flat.shape[0], dtype=INT64)), places.shape)
 
 
-__all__ = ["last_picks", "put", "put_add", "put_along_axis_add", "rows_add", "take_add"]
+_WRITES = {how: calls.op(f"TensorScatter{how.capitalize()}") for how in ("update", "add", "sub", "max", "min")}
+_SEGMENT_PROD = calls.op("UnsortedSegmentProd")
+
+
+def scattered(x: Any, at: Any, value: Any, how: str) -> Any:
+    """A copy of `x` with values written at index tuples, the last axis of `at`, one after the other.
+
+    * `how`: "update", "add", "sub", "max", "min"; for whole rows "mul" and "div" too.
+
+    Raises IndexError for a place that is not there, where TensorFlow looks: on CPUs, and as a graph runs.
+    """
+    x, at = asarray(x), asarray(at)
+    value = converted(asarray(value), x.dtype)
+    depth, outer = at.shape[-1], at.shape[:-1]
+    if at.dtype not in (calls.INT32, INT64):
+        at = converted(at, INT64)
+    value = broadcast_to(value, (*outer, *x.shape[depth:]))
+    if how in ("mul", "div"):
+        return _scaled_rows(x, reshape(at, (-1,)), reshape(value, (math.prod(outer), *x.shape[1:])), how)
+    d = x.dtype
+    w = d if how == "update" else able(f"TensorScatter{how.capitalize()}", d)
+    try:
+        bare = _WRITES[how](converted(x, w).bare, at.bare, converted(value, w).bare)
+    except tf.errors.InvalidArgumentError as error:
+        raise IndexError(error.message) from error
+    return converted(made(bare, w, x._shape), d)
+
+
+def _scaled_rows(x: Any, ids: Any, value: Any, how: str) -> Any:
+    """Rows times, or by, the product of all values for each."""
+    d = x.dtype
+    w = able("UnsortedSegmentProd", d)
+    count = shape_tensor(x.shape[:1])
+    total = _SEGMENT_PROD(converted(value, w).bare, ids.bare, reshape(made(count, calls.INT32), ()).bare)
+    factors = converted(made(total, w, x._shape), d)
+    if how == "mul":
+        return multiply(x, factors)
+    return divide(x, factors) if d.kind in "fcV" else floor_divide(x, factors)
+
+
+__all__ = ["last_picks", "put", "put_add", "put_along_axis_add", "rows_add", "scattered", "take_add"]

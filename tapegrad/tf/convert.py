@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.compiled.tracing import has_values
 from tapegrad.core import tensor as core
 from tapegrad.dtypes import is_inexact
 from tapegrad.ops.convert import asarray
@@ -38,6 +39,19 @@ def host(value: Any) -> Any:
         return value
     raw = value.read()[0] if isinstance(value, core.Tensor) else _on_host(value)[0]
     return raw if type(raw) is np.ndarray else np.asarray(raw)
+
+
+def at_hand(value: Any) -> Any:
+    """What a user gives as a tensor, as an array of NumPy's where the host holds it; else the raw array.
+
+    Values on another device do not travel here for a look at them, and those of a function that is being traced are not there.
+    """
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
+        return value
+    raw = value.read()[0] if isinstance(value, core.Tensor) else _on_host(value)[0]
+    if type(raw) is np.ndarray or not has_values(raw) or getattr(raw, "device", "CPU:0") != "CPU:0":
+        return raw
+    return np.asarray(raw)
 
 
 def convert_raw(value: Any, dtype: np.dtype[Any] | None = None, *, prefer: bool = False) -> tuple[Any, Any]:

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.compiled.tracing import has_values
 from tapegrad.core import tensor as core
-from tapegrad.tf.convert import convert, fresh, host
+from tapegrad.kernels.numpy_scatter import scattered as numpy_scattered
+from tapegrad.registry.backends import tensorflow
+from tapegrad.tf.convert import at_hand, convert, fresh, host
 from tapegrad.tf.dtypes import int32, numpy_dtype
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
@@ -19,11 +20,10 @@ from tapegrad.tf.tensor import Tensor, made
 
 
 def index_of(indices: Any, size: int, name: str) -> Any:
-    """Raw integers that are all in range, checked; TensorFlow has no negative ones."""
-    raw = convert(indices).array
-    if raw.dtype.kind in "iu" and not has_values(raw):
+    """Raw integers that are all in range, checked where the host holds them; TensorFlow has no negative ones."""
+    raw = at_hand(indices)
+    if raw.dtype.kind in "iu" and not isinstance(raw, np.ndarray | np.generic):
         return raw
-    raw = np.asarray(raw)
     if raw.dtype.kind not in "iu":
         if raw.size:
             allowed = "int16, int32, int64"
@@ -89,7 +89,7 @@ def _tuples(x: Any, index: Any, batch: int, name: str) -> tuple[Any, ...]:
     if batch + depth > x.ndim:
         raise invalid(f"{name}", f"index innermost dimension length must be <= params rank; saw: {depth} vs. {x.ndim}")
     columns = [index[..., k] for k in range(depth)]
-    for k, column in enumerate(columns):
+    for k, column in enumerate(columns if isinstance(index, np.ndarray) else ()):
         size = x.shape[batch + k]
         if column.size and (column.min() < 0 or column.max() >= size):
             bad = np.flatnonzero((column < 0) | (column >= size))[0]
@@ -104,10 +104,11 @@ def _tuples(x: Any, index: Any, batch: int, name: str) -> tuple[Any, ...]:
 def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None = None, bad_indices_policy: str = "") -> Tensor:
     """The elements or slices at index tuples, which are the rows of `indices`."""
     x = convert(params)
-    index, batch = host(indices), int(batch_dims)
+    index, batch = at_hand(indices), int(batch_dims)
     if bad_indices_policy not in _POLICIES:
         raise ValueError(f"gather_nd: bad_indices_policy must be one of {', '.join(map(repr, _POLICIES))}, got {bad_indices_policy!r}")
     if bad_indices_policy == "IGNORE" and index.size:
+        index = host(indices)
         sizes = np.asarray(x.array.shape[batch : batch + index.shape[-1]])
         good = ((index >= 0) & (index < sizes)).all(-1)
         found = S.getitem(x, _tuples(x.array, np.where(good[..., None], index, 0), batch, "GatherNd"))
@@ -116,7 +117,7 @@ def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None =
         whole = S.reshape(x, (*x.array.shape[:batch], *(1,) * (index.ndim - 1 - batch), *x.array.shape[batch:]))
         return S.broadcast_to(whole, (*index.shape[:-1], *x.array.shape[batch:]))
     if not batch_dims and index.ndim == 2 and index.shape[1] == 1:  # whole rows: the gradient keeps just these
-        return gather(x, index[:, 0])
+        return gather(x, made(index[:, 0]))
     return S.getitem(x, _tuples(x.array, index, batch, "GatherNd"))
 
 
@@ -144,7 +145,7 @@ def check_updates(index: tuple[int, ...], updates: tuple[int, ...], shape: tuple
 def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
     """Zeros of a shape with updates added at index tuples."""
     u, wanted = convert(updates), lengths(shape)
-    index = host(indices)
+    index = at_hand(indices)
     if 0 in wanted and index.size and u.array.size:
         raise invalid("ScatterNd", f"Indices and updates specified for empty output shape {list(wanted)}")
     places = _tuples(np.broadcast_to(np.int8(0), wanted), index, 0, "ScatterNd")
@@ -161,7 +162,7 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
 def _scattered(tensor: Any, indices: Any, updates: Any, name: str) -> tuple[Tensor, Tensor, Any]:
     x = convert(tensor)
     u = convert(updates, x.array.dtype, prefer=not isinstance(updates, core.Tensor))
-    index = host(indices)
+    index = at_hand(indices)
     places = _tuples(x.array, index, 0, name)
     check_updates(index.shape, u.array.shape, x.array.shape, name)
     return x, u, places
@@ -188,32 +189,38 @@ def tensor_scatter_nd_sub(tensor: Any, indices: Any, updates: Any, name: str | N
     return S.subtract(x, S.put_add(u, places, x.array.shape))
 
 
-def _extreme_scatter(tensor: Any, indices: Any, updates: Any, name: str, at: Any) -> Tensor:
+def scattered(raw: Any, at: Any, value: Any, how: str) -> Any:
+    """A copy of a raw array with values written at index tuples, on its kernels."""
+    if isinstance(raw, np.ndarray | np.generic) and isinstance(at, np.ndarray) and isinstance(value, np.ndarray | np.generic):
+        return numpy_scattered(raw, at, value, how)
+    return tensorflow().scattered(raw, at, value, how)
+
+
+def _extreme_scatter(tensor: Any, indices: Any, updates: Any, name: str, how: str) -> Tensor:
     """The largest (or smallest) of what is there and all updates; equal ones share the derivative."""
     x, u, places = _scattered(tensor, indices, updates, name)
-    best = np.array(x.array)
-    at(best, places, np.asarray(u.array))
-    own = (np.asarray(x.array) == best).astype(best.dtype)
-    theirs = (np.asarray(u.array) == best[places]).astype(best.dtype)
-    count = own.copy()
-    np.add.at(count, places, theirs)
-    count = np.maximum(count, 1)
-    if best.dtype.kind not in "fV":
-        return fresh(best)
-    found = S.add(S.multiply(x, fresh(own / count)), S.put_add(S.multiply(u, fresh(theirs / count[places])), places, best.shape))
-    return S.where(fresh(np.isfinite(best)), found, fresh(best))
+    raw, new, dtype = x.array, u.array, x.array.dtype
+    best = made(scattered(raw, at_hand(indices), new, how))
+    if dtype.kind not in "fV":
+        return best
+    own = S.astype(S.equal(made(raw), best), dtype)
+    theirs = S.astype(S.equal(made(new), S.getitem(best, places)), dtype)
+    count = S.maximum(S.add(own, S.put_add(theirs, places, raw.shape)), 1)
+    shares = S.multiply(u, S.divide(theirs, S.getitem(count, places)))
+    found = S.add(S.multiply(x, S.divide(own, count)), S.put_add(shares, places, raw.shape))
+    return S.where(S.isfinite(best), found, best)
 
 
 @export("tensor_scatter_nd_max")
 def tensor_scatter_nd_max(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
     """The larger of the tensor and the updates at index tuples."""
-    return _extreme_scatter(tensor, indices, updates, "TensorScatterMax", np.maximum.at)
+    return _extreme_scatter(tensor, indices, updates, "TensorScatterMax", "max")
 
 
 @export("tensor_scatter_nd_min")
 def tensor_scatter_nd_min(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
     """The smaller of the tensor and the updates at index tuples."""
-    return _extreme_scatter(tensor, indices, updates, "TensorScatterMin", np.minimum.at)
+    return _extreme_scatter(tensor, indices, updates, "TensorScatterMin", "min")
 
 
 @export("where")

@@ -11,17 +11,16 @@ import numpy as np
 
 from tapegrad.compiled.tracing import outside_of_traces, settled
 from tapegrad.core import tensor as core
-from tapegrad.registry.backends import backend_of, moved
 from tapegrad.sparse import SparseRows
-from tapegrad.tf.convert import convert, convert_raw, fresh, host, identity
+from tapegrad.tf.convert import convert, convert_raw, fresh, identity
 from tapegrad.tf.dtypes import DType, as_dtype, numpy_dtype
 from tapegrad.tf.errors import invalid
-from tapegrad.tf.gathering import check_updates
 from tapegrad.tf.names import scoped
 from tapegrad.tf.shapes import TensorShape, shape_of
 from tapegrad.tf.slices import IndexedSlices
 from tapegrad.tf.tensor import CPU, Absent, Reference, Tensor, made, shown, truth, values
 from tapegrad.tf.variable_parts import give_operators
+from tapegrad.tf.variable_scatter import Scatters
 from tapegrad.variable import Variable as CoreVariable
 
 #: Variables in the order in which they were made.
@@ -46,7 +45,7 @@ class VariableAggregation(Enum):
     ONLY_FIRST_REPLICA = 3
 
 
-class Variable(CoreVariable):
+class Variable(Scatters, CoreVariable):
     """A tensor whose value can be replaced by `assign`; tapes watch it by themselves if it is `trainable`."""
 
     __slots__ = ("__dict__", "_aggregation", "_born", "_constraint", "_label", "_spec", "_synchronization")  # users hang their own on it
@@ -232,90 +231,6 @@ class Variable(CoreVariable):
             delta = made(raw)
         how(self, delta)
         return self if read_value else None
-
-    # -- scatter -----------------------------------------------------------------------------------------
-    def _scatter(self, delta: Any, how: Any, use_locking: bool = False) -> Variable:
-        if not isinstance(delta, IndexedSlices):
-            raise TypeError(f"sparse_delta is not IndexedSlices: {delta}")
-        index = host(delta.indices)
-        self._inside(index, self.array.shape[:1], "ResourceScatter")
-        return self._rewritten(how, index, delta.values, "ResourceScatter")
-
-    def _inside(self, index: Any, lengths: tuple[int, ...], op: str) -> None:
-        """Raise where an index (of the last axis, if there are several lengths) points outside: a negative one does too."""
-        outside = (index < 0) | (index >= np.asarray(lengths))
-        if np.any(outside):
-            place = np.argwhere(outside)[0].tolist()
-            found = f"indices{place} = {index[tuple(place)]} is not in [0, {max(lengths, default=0)})"
-            raise invalid(op, f"{found}: {self.name} is {self.shape}")
-
-    def _rewritten(self, how: Any, index: Any, value: Any, op: str) -> Variable:
-        """Write values into a copy on the host, and take that as the value."""
-        raw = np.array(self.array)
-        new = host(convert(value, raw.dtype))
-        try:
-            how(raw, index, new)
-        except (ValueError, IndexError) as error:
-            raise invalid(op, f"cannot write values of shape {list(new.shape)} into {self.name} of {self.shape}: {error}") from None
-        self.array = moved(raw if raw.shape else raw[()], backend_of(self.array))
-        return self
-
-    def scatter_add(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Variable:
-        """Add rows; one that is there several times is added each time."""
-        return self._scatter(sparse_delta, np.add.at)
-
-    def scatter_sub(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Variable:
-        """Subtract rows."""
-        return self._scatter(sparse_delta, np.subtract.at)
-
-    def scatter_mul(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Variable:
-        """Multiply rows."""
-        return self._scatter(sparse_delta, np.multiply.at)
-
-    def scatter_div(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Variable:
-        """Divide rows."""
-        return self._scatter(sparse_delta, np.divide.at)
-
-    def scatter_max(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Variable:
-        """The maximum of rows and what is there."""
-        return self._scatter(sparse_delta, np.maximum.at)
-
-    def scatter_min(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Variable:
-        """The minimum of rows and what is there."""
-        return self._scatter(sparse_delta, np.minimum.at)
-
-    def scatter_update(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Variable:
-        """Replace rows."""
-        return self._scatter(sparse_delta, np.ndarray.__setitem__)
-
-    batch_scatter_update = Absent()
-
-    def _scatter_nd(self, indices: Any, updates: Any, how: Any) -> Variable:
-        index, new = host(indices), host(convert(updates, self.array.dtype))
-        k = index.shape[-1]
-        check_updates(index.shape, new.shape, self.array.shape, "ResourceScatterNd")
-        self._inside(index, self.array.shape[:k], "ResourceScatterNd")
-        return self._rewritten(how, tuple(np.moveaxis(index, -1, 0)), updates, "ResourceScatterNd")
-
-    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
-        """Replace elements or slices at index tuples."""
-        return self._scatter_nd(indices, updates, np.ndarray.__setitem__)
-
-    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
-        """Add to elements or slices at index tuples."""
-        return self._scatter_nd(indices, updates, np.add.at)
-
-    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
-        """Subtract from elements or slices at index tuples."""
-        return self._scatter_nd(indices, updates, np.subtract.at)
-
-    def scatter_nd_max(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
-        """The maximum of elements or slices at index tuples and what is there."""
-        return self._scatter_nd(indices, updates, np.maximum.at)
-
-    def scatter_nd_min(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
-        """The minimum of elements or slices at index tuples and what is there."""
-        return self._scatter_nd(indices, updates, np.minimum.at)
 
     # -- protocols -----------------------------------------------------------------------------------------
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:

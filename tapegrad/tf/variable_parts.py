@@ -23,19 +23,21 @@ class Part(Tensor):
 
     def assign(self, value: Any, name: str | None = None, read_value: bool = True) -> Any:
         """Replace these elements of the variable."""
-        return self._write(np.ndarray.__setitem__, value, read_value)
+        return self._write("update", value, read_value)
 
     def assign_add(self, value: Any, name: str | None = None, read_value: bool = True) -> Any:
         """Add to these elements of the variable."""
-        return self._write(np.add.at, value, read_value)
+        return self._write("add", value, read_value)
 
     def assign_sub(self, value: Any, name: str | None = None, read_value: bool = True) -> Any:
         """Subtract from these elements of the variable."""
-        return self._write(np.subtract.at, value, read_value)
+        return self._write("sub", value, read_value)
 
-    def _write(self, how: Any, value: Any, read_value: bool) -> Any:
-        variable = self._variable._rewritten(how, self._key, value, "ResourceStridedSliceAssign")
-        return variable if read_value else None
+    def _write(self, how: str, value: Any, read_value: bool) -> Any:
+        key = self._key
+        mask = isinstance(key, core.Tensor | np.ndarray) and np.asarray(key).dtype.kind == "b"
+        self._variable._write(np.asarray(key) if mask else plain(key), value, how)
+        return self._variable if read_value else None
 
 
 def part_of(getitem: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Part]:
@@ -46,8 +48,7 @@ def part_of(getitem: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Part]:
         found = object.__new__(Part)
         found.array, found.node, found.like = x.array, x.node, x.like
         found._variable = self
-        mask = isinstance(key, core.Tensor | np.ndarray) and np.asarray(key).dtype.kind == "b"
-        found._key = np.asarray(key) if mask else plain(key)
+        found._key = key
         return found
 
     return part
