@@ -14,7 +14,9 @@ _AXES = "write tapegrad.permute_dims(x, axes), or x.T for a matrix"
 
 #: Names of PyTorch's, NumPy's and TensorFlow's, and what an error says after them.
 HABITS = {
-    "backward": f"{_TAPE}; the tensors of tapegrad.torch have backward()",
+    "backward": (
+        f"{_TAPE}; the tensors of tapegrad.torch have backward(), and for others that came from them there is its autograd.backward"
+    ),
     "requires_grad": f"{_TAPE}; the tensors of tapegrad.torch have requires_grad",
     "requires_grad_": f"{_TAPE}; the tensors of tapegrad.torch have requires_grad_()",
     "grad": f"{_TAPE}; the tensors of tapegrad.torch have grad",

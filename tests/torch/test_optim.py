@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tapegrad as tg
 import tapegrad.torch as ours
 from tests.torch.agreement import raw
 
@@ -299,3 +300,11 @@ def test_a_state_of_old_with_plain_counts_of_steps_is_taken_over(name: str) -> N
     made[1].load_state_dict(state)
     made[1].step()
     assert all(float(own["step"]) == 2 for own in made[1].state.values())
+
+
+@pytest.mark.parametrize("made", [tg.Variable, tg.asarray])
+def test_parameters_of_another_style_are_refused_with_the_way_out(made: Any) -> None:
+    with pytest.raises(TypeError, match=r"one of the params is tapegrad\..*; write torch.nn.Parameter\(torch.as_tensor\(p\)\)"):
+        ours.optim.SGD([made([1.5])], lr=0.1)
+    with pytest.raises(TypeError, match=r"should be an iterable of Tensors or dicts, but got tapegrad\."):
+        ours.optim.SGD(made([1.5]), lr=0.1)

@@ -128,6 +128,11 @@ class Optimizer:
         for p in params:
             if not is_tensor(p):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {typename(p)}")
+            if not hasattr(p, "is_leaf"):
+                raise TypeError(
+                    f"optimizer can only optimize Tensors of PyTorch's style, but one of the params is {typename(p)}; "
+                    "write torch.nn.Parameter(torch.as_tensor(p)), or use tapegrad.tf.optimizers, which take variables"
+                )
             if not self.defaults.get("differentiable") and not (p.is_leaf or p.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, default in self.defaults.items():
