@@ -35,7 +35,7 @@ def sigmoid(x: Any) -> Any:
         x = x.astype(np.exp(x[:0] if x.ndim else x).dtype)  # minus an unsigned integer is none
     one = _ONE.get(x.dtype)
     with np.errstate(over="ignore"):
-        if one is None or type(x) is not np.ndarray:
+        if one is None or type(x) is not np.ndarray or not x.ndim:  # without axes an op gives a scalar, which is no buffer
             return 1 / (1 + np.exp(-x))
         y = np.negative(x)
         np.exp(y, y)

@@ -1,5 +1,5 @@
 """The names of PyTorch's C++ module that scripts look for: the error of linear algebra."""
 
-from tapegrad.torch.linalg import LinAlgError as _LinAlgError
+from tapegrad.torch._linalg_errors import LinAlgError as _LinAlgError
 
 __all__ = ["_LinAlgError"]

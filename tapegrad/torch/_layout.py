@@ -5,6 +5,7 @@ Arrays that cannot be written to have no steps: a view of one has those that it 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -108,12 +109,14 @@ def unfold(x: Any, dimension: int, size: int, step: int) -> Any:
     where = starts[:, None] + np.arange(size)
 
     def run(t: Any) -> Any:
-        taken = STYLE.take(t, where, axis=d)
-        y = STYLE.moveaxis(taken, d + 1, len(shape))
+        if not shape:  # one number is one window of one, or of none
+            y = STYLE.getitem(STYLE.reshape(t, (1,)), slice(0, size))
+        else:
+            y = STYLE.moveaxis(STYLE.take(t, where, axis=d), d + 1, len(shape))
         if type(t.array) is np.ndarray:
             steps = t.array.strides
             inner = steps[d] if steps else t.array.itemsize
-            y.array = _strided(t.array, y.array.shape, (*steps[:d], inner * step, *steps[d + 1 :], inner))
+            y.array = _strided(t.array, y.array.shape, (*steps[:d], inner * step, *steps[d + 1 :], inner) if steps else (inner,))
         return y
 
     return take(x, run)
@@ -127,7 +130,7 @@ def as_strided(x: Any, size: Any, stride: Any, storage_offset: int | None = None
     offset = _offset_of(raw) if storage_offset is None else storage_offset
     memory = owner(raw)
     last = offset + sum((n - 1) * s for n, s in zip(shape, steps, strict=True)) if all(shape) else 0
-    if last >= memory.size:
+    if all(shape) and last >= memory.size:
         raise RuntimeError(
             f"setStorage: sizes {list(shape)}, strides {list(steps)}, storage offset {offset}, and itemsize {item} requiring a "
             f"storage size of {(last + 1) * item} are out of bounds for storage of size {memory.nbytes}"
@@ -149,7 +152,8 @@ def as_strided(x: Any, size: Any, stride: Any, storage_offset: int | None = None
         if type(t.array) is np.ndarray and t.array.strides == strides and _offset_of(t.array) == begins:
             start = owner(t.array).ravel(order="K")[offset:]
             y.array = _strided(start, shape, tuple(s * item for s in steps))
-            y.array.flags.writeable = t.array.flags.writeable
+            if math.prod(shape):
+                y.array.flags.writeable = t.array.flags.writeable
         return y
 
     return take(x, run)

@@ -61,3 +61,39 @@ def narrowed(x: Array, dtype: np.dtype[Any]) -> Array:
     if dtype in (float32, float64):
         return x.astype(dtype)
     return x.astype(float32).astype(dtype)
+
+
+#: Elements of a block: PyTorch makes two vectors of 32 bytes at a time, and what is left one by one.
+_BYTES = 32
+
+
+def steps(start: float, step: float, n: int, dtype: np.dtype[Any]) -> Array:
+    """start, start + step, ... (n numbers), as PyTorch's vectors round them: from the first element of each vector on.
+
+    With the same last bits as PyTorch on processors that have fused multiply-add (AVX2), up to 32,768 elements.
+    """
+    wide = dtype if dtype in (float32, float64) else np.dtype(float32)
+    i = np.arange(n)
+    made = narrowed(fused64(i, step, start), wide)
+    size = _BYTES // wide.itemsize
+    whole = n - n % (2 * size)
+    if whole:
+        first = made[: whole : size].astype(float64)[:, None]
+        made[:whole] = fused64(np.arange(size), step, first).astype(wide).reshape(-1)
+    return made.astype(dtype, copy=False)
+
+
+def even(first: float, last: float, n: int, dtype: np.dtype[Any]) -> Array:
+    """n numbers from `first` to `last`, counted from the nearer end in the dtype's own arithmetic, as PyTorch does."""
+    if n == 1:
+        return np.array([first]).astype(dtype)
+    i = np.arange(n)
+    if dtype.kind in "iu":
+        first, last = int(first), int(last)
+        step = np.float32((last - first) / max(n - 1, 1))
+        return np.where(i < n // 2, first + step * i, last - step * (n - 1 - i)).astype(dtype)
+    wide = dtype if dtype in (float32, float64) else np.dtype(float32)
+    fused = fused64 if wide == float64 else fused32
+    a, b = wide.type(first), wide.type(last)
+    step = (b - a) / wide.type(max(n - 1, 1))
+    return np.where(i < n // 2, fused(i, step, a), fused(n - 1 - i, -step, b)).astype(dtype)

@@ -41,6 +41,14 @@ def _several(f: Any, x: Any, s: Any, dim: Any, norm: Any) -> Any:
     return adopt(f(_float(x), s=lengths, axes=None if dim is None else tuple(dim), norm=_norm(norm)))
 
 
+def _hermitian(f: Any, x: Any, s: Any, dim: Any, norm: Any, *, back: bool) -> Any:
+    """Transforms of signals that are Hermitian in time (to real spectra), or of real ones to half of such, over several axes."""
+    turned = {"backward": "forward", "forward": "backward", "ortho": "ortho"}[_norm(norm)]
+    if back:
+        return _several(f, x, s, dim, turned).conj()
+    return _several(f, x.conj(), s, dim, turned)
+
+
 def _shift(f: Any, x: Any, dim: Any) -> Any:
     return adopt(f(x, axes=(dim,) if isinstance(dim, int) else dim))
 
@@ -51,7 +59,7 @@ def _frequencies(f: Any, n: int, d: float, dtype: Any, requires_grad: bool) -> A
 
 
 _NAMES = {
-    "core": _core, "np": np, "_one": _one, "_several": _several, "_shift": _shift, "_frequencies": _frequencies,
+    "core": _core, "np": np, "_one": _one, "_hermitian": _hermitian, "_several": _several, "_shift": _shift, "_frequencies": _frequencies,
 }  # fmt: skip
 _TABLE = {
     **{
@@ -66,6 +74,10 @@ _TABLE = {
         f"{name}2(input, s=None, dim=(-2, -1), norm=None)": f"_several(core.{name}n, input, s, dim, norm)"
         for name in ("fft", "ifft", "rfft", "irfft")
     },
+    "hfftn(input, s=None, dim=None, norm=None)": "_hermitian(core.irfftn, input, s, dim, norm, back=False)",
+    "hfft2(input, s=None, dim=(-2, -1), norm=None)": "_hermitian(core.irfftn, input, s, dim, norm, back=False)",
+    "ihfftn(input, s=None, dim=None, norm=None)": "_hermitian(core.rfftn, input, s, dim, norm, back=True)",
+    "ihfft2(input, s=None, dim=(-2, -1), norm=None)": "_hermitian(core.rfftn, input, s, dim, norm, back=True)",
     "fftshift(input, dim=None)": "_shift(core.fftshift, input, dim)",
     "ifftshift(input, dim=None)": "_shift(core.ifftshift, input, dim)",
     "fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=False)":

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 import tapegrad.linalg  # noqa: F401  declares its ops
-from tapegrad.errors import TapegradError
+from tapegrad.torch import _factors
 from tapegrad.torch import _named as named
 from tapegrad.torch._dtypes import numpy_of
 from tapegrad.torch._functions._build import compiled
 from tapegrad.torch._functions._stacks import on_stacks
+from tapegrad.torch._linalg_errors import LinAlgError, _guarded, _square, _text
 from tapegrad.torch._tagged import name_all
-from tapegrad.torch._tensor import OF_NUMPY, wrap
+from tapegrad.torch._tensor import OF_NUMPY, Tensor, wrap
 from tapegrad.torch._tensor import STYLE as S
-
-
-class LinAlgError(RuntimeError):
-    """A matrix is not what an algorithm needs: it is singular, or not positive definite."""
-
-
-def _guarded(name: str, f: Any, *args: Any, **words: Any) -> Any:
-    """The result, with what LAPACK complains about as PyTorch words it."""
-    x = args[0]
-    _square(name, x)
-    try:
-        return f(*args, **words)
-    except (TapegradError, np.linalg.LinAlgError, RuntimeError, ValueError) as error:
-        raise LinAlgError(_text(name, error, x)) from error
 
 
 def _cholesky(x: Any, upper: bool) -> Any:
@@ -38,57 +26,6 @@ def _cholesky(x: Any, upper: bool) -> Any:
     if type(raw) not in OF_NUMPY and hasattr(getattr(raw, "bare", None), "numpy") and np.isnan(np.asarray(raw)).any():
         raise LinAlgError(_text("cholesky", ValueError("NaN"), x))
     return y
-
-
-def _text(name: str, error: Exception, x: Any) -> str:
-    raw = np.asarray(x.array)
-    rows = raw.reshape(-1, *raw.shape[-2:])
-    if name == "cholesky":
-        found = ((i, n) for i, m in enumerate(rows) for n in range(1, m.shape[0] + 1) if _is_not_positive(m[:n, :n]))
-        batch, order = next(found, (0, 1))
-        where = f"(Batch element {batch}): " if raw.ndim > 2 else ""
-        return (
-            f"linalg.cholesky: {where}The factorization could not be completed because the input is not positive-definite (the leading "
-            f"minor of order {order} is not positive-definite)."
-        )
-    place = next((_zero_pivot(m) for m in rows if np.linalg.matrix_rank(m) < m.shape[0]), 1)
-    what = {"inv": "inversion"}.get(name, name)
-    return (
-        f"linalg.{name}: The diagonal element {place} is zero, the {what} could not be completed because the input matrix is singular."
-    )
-
-
-def _is_not_positive(m: Any) -> bool:
-    try:
-        np.linalg.cholesky(m)
-    except np.linalg.LinAlgError:
-        return True
-    return False
-
-
-def _zero_pivot(m: Any) -> int:
-    """The number, from 1, of the first pivot of an elimination that is zero."""
-    u = np.array(m)
-    for k in range(len(u)):
-        best = k + int(np.argmax(np.abs(u[k:, k])))
-        u[[k, best]] = u[[best, k]]
-        if u[k, k] == 0:
-            return k + 1
-        u[k + 1 :] -= u[k + 1 :, k : k + 1] / u[k, k] * u[k]
-    return len(u)
-
-
-def _square(name: str, x: Any) -> None:
-    shape = x.array.shape
-    if len(shape) < 2:
-        raise RuntimeError(
-            f"linalg.{name}: The input tensor A must have at least 2 dimensions."
-        )
-    if shape[-1] != shape[-2]:
-        raise RuntimeError(f"linalg.{name}: A must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices")
-    if x.array.dtype.kind not in "fcV":
-        kind = str(x.dtype)[6:].capitalize()
-        raise RuntimeError(f"linalg.{name}: Expected a floating point or complex tensor as input. Got {kind}")
 
 
 def _axes(dim: Any) -> Any:
@@ -168,16 +105,26 @@ def _one_triangle(x: Any, UPLO: str) -> Any:
         return x
     half = S.triu(x, k=1) if UPLO.upper() == "U" else S.tril(x, k=-1)
     middle = S.subtract(S.tril(x), S.tril(x, k=-1))
+    if raw.dtype.kind == "c":
+        middle = S.astype(S.real(middle), raw.dtype)
     return S.add(S.add(half, half.mH), middle)
 
 
 def _lstsq(a: Any, b: Any, rcond: Any, driver: Any) -> Any:
-    x = S.lstsq(a, b)
+    driver = "gelsy" if driver is None else driver
+    if driver not in ("gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError(f"torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), but is {driver}")
+    vector = len(b.array.shape) == len(a.array.shape) - 1 and len(a.array.shape) > 1
+    x = S.squeeze(S.lstsq(a, S.expand_dims(b, axis=-1)), -1) if vector else S.lstsq(a, b)
     m, n = a.array.shape[-2:]
-    rank = S.matrix_rank(a.detach())
-    d = S.subtract(S.matmul(a, x), b)
-    residuals = S.sum(S.square(d), axis=-2) if m > n else a.new_empty(0)
-    return named.linalg_lstsq(x, residuals, rank, a.new_empty(0))
+    none = wrap(np.zeros(0, a.array.real.dtype))
+    ranks = S.matrix_rank(a.detach(), rtol=rcond)
+    residuals = none
+    if m > n and driver != "gelsy" and (driver == "gels" or bool((np.asarray(ranks.array) == n).all())):
+        d = S.subtract(S.squeeze(S.matmul(a, S.expand_dims(x, axis=-1)), -1) if vector else S.matmul(a, x), b)
+        residuals = S.sum(S.square(S.abs(d)), axis=-1 if vector else -2, keepdims=vector)
+    rank = wrap(np.zeros(0, np.int64)) if driver == "gels" else ranks
+    return named.linalg_lstsq(x, residuals, rank, S.svdvals(a.detach()) if driver in ("gelsd", "gelss") else none)
 
 
 def _cross(a: Any, b: Any, dim: int) -> Any:
@@ -194,103 +141,99 @@ def _multi_dot(tensors: Any) -> Any:
     return found[0] if len(found) == 1 else S.multi_dot(found)
 
 
-def _lu(x: Any, pivot: bool) -> Any:
-    """x = P L U by what has a derivative: L and U solve triangular systems once the order of the rows is known."""
-    import scipy.linalg
+def _cond(x: Any, p: Any) -> Any:
+    if p in (None, 2, -2):
+        s = S.svdvals(x)
+        first, last = S.max(s, axis=-1), S.min(s, axis=-1)
+        return S.divide(last, first) if p == -2 else S.divide(first, last)
+    return S.multiply(S.matrix_norm(x, ord=p), S.matrix_norm(_inv(x), ord=p))
 
+
+def _vander(x: Any, n: Any) -> Any:
+    if n is not None and n <= 1:
+        raise RuntimeError("N must be greater than 1.")
+    if not x.array.shape:
+        x = S.reshape(x, (1,))
+    n = x.array.shape[-1] if n is None else n
+    powers = [S.ones_like(x)]
+    while len(powers) < n:
+        powers.append(S.multiply(powers[-1], x))
+    y = S.stack(powers[:n], axis=-1)
+    return S.astype(y, np.dtype(np.int64)) if y.array.dtype.kind in "iub" else y
+
+
+def _no_faults(x: Any) -> Any:
+    """What LAPACK says of matrices with which all went well."""
+    return wrap(np.zeros(x.array.shape[:-2], np.int32))
+
+
+def _number_of(x: Any) -> Any:
+    return np.asarray(x.read()[0]) if isinstance(x, Tensor) else x
+
+
+def _limit(x: Any, s: Any, rtol: Any, atol: Any) -> Any:
+    """Up to where a singular value counts as zero: the larger of `atol` and `rtol` times the largest."""
+    size = max(x.array.shape[-2:], default=0)
+    rtol, atol = _number_of(rtol), _number_of(atol)
+    if rtol is None:
+        rtol = np.where(0 if atol is None else np.asarray(atol) > 0, 0.0, size * np.finfo(s.dtype).eps)
+    largest = s.max(axis=-1, keepdims=True, initial=0)
+    one = np.asarray(rtol)[..., None] * largest
+    return np.maximum(0 if atol is None else np.asarray(atol)[..., None], one)
+
+
+def _sizes(x: Any, hermitian: bool) -> Any:
+    """The singular values; of a matrix that is Hermitian, as its lower triangle says."""
     raw = np.asarray(x.read()[0])
-    n, m = raw.shape[-2:]
-    k = min(n, m)
-    order = np.empty(raw.shape[:-1], np.int64)
-    for i in np.ndindex(*raw.shape[:-2]):
-        order[i] = scipy.linalg.lu(raw[i], p_indices=True)[0]
-    p = np.zeros((*raw.shape[:-2], n, n), raw.dtype)
-    np.put_along_axis(p, np.expand_dims(order, -1), 1, -1)
-    rows = S.matmul(wrap(np.swapaxes(p, -1, -2).copy()), x)
-    lower, upper = _without_pivots(rows, k)
-    return named.linalg_lu(wrap(p), lower, upper)
+    return np.abs(np.linalg.eigvalsh(raw)) if hermitian else np.linalg.svd(raw, compute_uv=False)
 
 
-def _lu_factor(x: Any, pivot: bool) -> Any:
-    """L and U in one matrix, and the row exchanges, counted from 1."""
-    import scipy.linalg
-
-    p, lower, upper = _lu(x, pivot)
-    raw = np.asarray(x.read()[0])
-    pivots = np.empty((*raw.shape[:-2], min(raw.shape[-2:])), np.int32)
-    for i in np.ndindex(*raw.shape[:-2]):
-        pivots[i] = scipy.linalg.lu_factor(raw[i])[1] + 1 if raw.shape[-1] == raw.shape[-2] else _exchanges(np.asarray(p.array)[i])
-    n, m = raw.shape[-2:]
-    whole = S.pad(S.tril(lower, k=-1), ((0, 0),) * (raw.ndim - 1) + ((0, max(m - n, 0)),))
-    below = S.pad(upper, ((0, 0),) * (raw.ndim - 2) + ((0, max(n - m, 0)), (0, 0)))
-    return named.linalg_lu_factor(S.add(whole, below), wrap(pivots))
+def _matrix_rank(x: Any, rtol: Any, atol: Any, hermitian: bool) -> Any:
+    if atol is None and not hermitian and not isinstance(rtol, Tensor):
+        return S.matrix_rank(x, rtol=rtol)
+    s = _sizes(x, hermitian)
+    return wrap(np.asarray((s > _limit(x, s, rtol, atol)).sum(axis=-1), np.int64))
 
 
-def _exchanges(p: Any) -> Any:
-    """The row exchanges, counted from 1, whose product is a permutation matrix."""
-    order, found = np.argmax(p, axis=0), []
-    rows = list(range(len(order)))
-    for i in range(len(order)):
-        j = rows.index(order[i])
-        rows[i], rows[j] = rows[j], rows[i]
-        found.append(j + 1)
-    return found[: p.shape[-1]]
+def _pinv(x: Any, rtol: Any, atol: Any, hermitian: bool) -> Any:
+    own = _one_triangle(x, "L") if hermitian else x
+    if atol is None and not isinstance(rtol, Tensor):
+        return S.pinv(own, rtol=rtol)
+    s = _sizes(own, False)
+    share = _limit(x, s, rtol, atol) / np.maximum(s.max(axis=-1, keepdims=True, initial=0), np.finfo(s.dtype).tiny)
+    if share.size > 1 and np.ptp(share):
+        raise NotImplementedError("linalg.pinv(A, atol, rtol): limits that differ from matrix to matrix are not implemented: one at a time")
+    return S.pinv(own, rtol=float(share.reshape(-1)[0]) if share.size else None)
 
 
-def _lu_unpack(data: Any, pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    n, m = data.array.shape[-2:]
-    k = min(n, m)
-    lower = S.add(S.tril(S.getitem(data, (Ellipsis, slice(None), slice(0, k))), k=-1), wrap(np.eye(n, k, dtype=data.array.dtype)))
-    upper = S.triu(S.getitem(data, (Ellipsis, slice(0, k), slice(None))))
-    swaps = np.asarray(pivots.array)
-    p = np.zeros((*swaps.shape[:-1], n, n), data.array.dtype)
-    for i in np.ndindex(*swaps.shape[:-1]):
-        rows = list(range(n))
-        for a, b in enumerate(swaps[i]):
-            rows[a], rows[b - 1] = rows[b - 1], rows[a]
-        p[i][rows, np.arange(n)] = 1
-    return named.lu_unpack(wrap(p), lower, upper)
+def _tensorinv(x: Any, ind: int) -> Any:
+    if ind <= 0:
+        raise RuntimeError("Expected a strictly positive integer for 'ind'")
+    first, last = x.array.shape[:ind], x.array.shape[ind:]
+    if math.prod(first) != math.prod(last):
+        raise RuntimeError(
+            f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {math.prod(last)} != "
+            f"{math.prod(first)}"
+        )
+    n = math.prod(first)
+    return S.reshape(_inv(S.reshape(x, (n, n))), (*last, *first))
 
 
-def _lu_factor_ex(x: Any, pivot: bool, check_errors: bool) -> Any:
-    """`lu_factor`, and the place of the first zero on the diagonal of U, counted from 1, or 0."""
-    data, pivots = _lu_factor(x, pivot)
-    zero = np.diagonal(np.asarray(data.read()[0]), axis1=-2, axis2=-1) == 0
-    info = np.where(zero.any(-1), zero.argmax(-1) + 1, 0).astype(np.int32)
-    if check_errors and info.any():
-        raise LinAlgError(f"linalg.lu_factor: the diagonal element {info.max()} of U is zero, so that the factors do not solve systems")
-    return named.linalg_lu_factor_ex(data, pivots, wrap(info))
+def _tensorsolve(a: Any, b: Any, dims: Any) -> Any:
+    if dims is not None:
+        n = len(a.array.shape)
+        moved = [d % n for d in dims]
+        a = S.permute_dims(a, axes=[k for k in range(n) if k not in moved] + moved)
+    rest, n = a.array.shape[len(b.array.shape) :], math.prod(b.array.shape)
+    if math.prod(rest) != n:
+        raise RuntimeError(
+            f"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got "
+            f"{math.prod(rest)} != {n}"
+        )
+    return S.reshape(_solve(S.reshape(a, (n, n)), S.reshape(b, (n,)), True), rest)
 
 
-def _lu_solve(data: Any, pivots: Any, b: Any, left: bool, adjoint: bool) -> Any:
-    """What solves A @ X = B, X @ A = B or the same with A^H, from the factors of A = P @ L @ U."""
-    _square("lu_solve", data)
-    if not left:
-        return _lu_solve(data, pivots, b.mH, True, not adjoint).mH
-    p, lower, upper = _lu_unpack(data, pivots)
-    if adjoint:
-        y = S.solve_triangular(upper.mH, b, lower=True, unit_diagonal=False)
-        return S.matmul(p, S.solve_triangular(lower.mH, y, lower=False, unit_diagonal=True))
-    y = S.solve_triangular(lower, S.matmul(p.mT, b), lower=True, unit_diagonal=True)
-    return S.solve_triangular(upper, y, lower=False, unit_diagonal=False)
-
-
-def _without_pivots(x: Any, k: int) -> tuple[Any, Any]:
-    """L and U of a matrix whose rows are in order, one column after the other."""
-    columns, rows, rest = [], [], x
-    for i in range(k):
-        row = S.getitem(rest, (Ellipsis, slice(i, i + 1), slice(None)))
-        pivot = S.getitem(row, (Ellipsis, slice(None), slice(i, i + 1)))
-        column = S.divide(S.getitem(rest, (Ellipsis, slice(None), slice(i, i + 1))), pivot)
-        keep = (np.arange(x.array.shape[-2]) >= i).astype(x.array.dtype).reshape(-1, 1)
-        column = S.multiply(column, wrap(keep))
-        columns.append(column)
-        rows.append(S.multiply(row, wrap((np.arange(x.array.shape[-1]) >= i).astype(x.array.dtype))))
-        rest = S.subtract(rest, S.multiply(column, row))
-    return S.concat(columns, axis=-1), S.concat(rows, axis=-2)
-
-
-_NAMES = {k: v for k, v in list(globals().items()) if callable(v)} | {"named": named}
+_NAMES = {k: v for k, v in [*vars(_factors).items(), *globals().items()] if callable(v)} | {"named": named}
 _TABLE = {
     "vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None)": "_vector_norm(x, ord, dim, keepdim, dtype)",
     "matrix_norm(A, ord='fro', dim=(-2, -1), keepdim=False, *, dtype=None)": "_matrix_norm(A, ord, dim, keepdim, dtype)",
@@ -298,7 +241,7 @@ _TABLE = {
     "det(A)": "_det(A)",
     "slogdet(A)": "named.linalg_slogdet(*S.slogdet(A))",
     "inv(A)": "_inv(A)",
-    "pinv(A, rtol=None, *, atol=None, hermitian=False)": "S.pinv(A, rtol=rtol)",
+    "pinv(A, rtol=None, *, atol=None, hermitian=False)": "_pinv(A, rtol, atol, hermitian)",
     "cholesky(A, *, upper=False)": "_cholesky(A, upper)",
     "solve(A, B, *, left=True)": "_solve(A, B, left)",
     "solve_triangular(A, B, *, upper, left=True, unitriangular=False)":
@@ -313,7 +256,7 @@ _TABLE = {
     "eigvals(A)": "S.eigvals(A)",
     "matrix_power(A, n)": "S.matrix_power(A, n)",
     "matrix_exp(A)": "S.matrix_exp(A)",
-    "matrix_rank(A, *, atol=None, rtol=None, hermitian=False)": "S.matrix_rank(A, rtol=rtol)",
+    "matrix_rank(A, *, atol=None, rtol=None, hermitian=False)": "_matrix_rank(A, rtol, atol, hermitian)",
     "cond(A, p=None)": "_cond(A, p)",
     "cross(input, other, *, dim=-1)": "_cross(input, other, dim)",
     "vecdot(x, y, *, dim=-1)": "S.vecdot(x, y, axis=dim)",
@@ -325,27 +268,17 @@ _TABLE = {
     "lu_factor_ex(A, *, pivot=True, check_errors=False)": "_lu_factor_ex(A, pivot, check_errors)",
     "lu_solve(LU, pivots, B, *, left=True, adjoint=False)": "_lu_solve(LU, pivots, B, left, adjoint)",
     "diagonal(A, *, offset=0, dim1=-2, dim2=-1)": "A.diagonal(offset, dim1, dim2)",
-    "inv_ex(A, *, check_errors=False)": "named.linalg_inv_ex(_inv(A), A.new_zeros(A.shape[:-2]).int())",
+    "inv_ex(A, *, check_errors=False)": "named.linalg_inv_ex(_inv(A), _no_faults(A))",
     "cholesky_ex(A, *, upper=False, check_errors=False)":
-        "named.linalg_cholesky_ex(S.cholesky(A, upper=upper), A.new_zeros(A.shape[:-2]).int())",
+        "named.linalg_cholesky_ex(S.cholesky(A, upper=upper), _no_faults(A))",
+    "solve_ex(A, B, *, left=True, check_errors=False)": "named.linalg_solve_ex(_solve(A, B, left), _no_faults(A))",
+    "tensorinv(A, ind=2)": "_tensorinv(A, ind)",
+    "tensorsolve(A, B, dims=None)": "_tensorsolve(A, B, dims)",
+    "householder_product(A, tau)": "_householder_product(A, tau)",
     "vander(x, *, N=None)": "_vander(x, N)",
 }  # fmt: skip
 
 
-def _cond(x: Any, p: Any) -> Any:
-    if p in (None, 2, -2):
-        s = S.svdvals(x)
-        first, last = S.max(s, axis=-1), S.min(s, axis=-1)
-        return S.divide(last, first) if p == -2 else S.divide(first, last)
-    return S.multiply(S.matrix_norm(x, ord=p), S.matrix_norm(_inv(x), ord=p))
-
-
-def _vander(x: Any, n: Any) -> Any:
-    n = x.array.shape[-1] if n is None else n
-    return S.stack([S.pow(x, float(i)) for i in range(n)], axis=-1)
-
-
-_NAMES |= {"_cond": _cond, "_vander": _vander}
 for _signature, _body in _TABLE.items():
     globals()[_signature.partition("(")[0]] = compiled(_signature, _body, _NAMES, where="torch.linalg")
 __all__ = [name.partition("(")[0] for name in _TABLE] + ["LinAlgError"]

@@ -18,7 +18,8 @@ _ONE = {
 }  # fmt: skip
 _TWO = {"xlogy": "xlogy", "xlog1py": "xlog1py", "zeta": "zeta"}
 #: Functions that `torch` has under the same, or another, name.
-_SAME = {"exp2": "exp2", "logit": "logit", "logsumexp": "logsumexp", "round": "round", "polygamma": "polygamma"}
+_SAME = {"exp2": "exp2", "logit": "logit", "logsumexp": "logsumexp", "round": "round", "polygamma": "polygamma", "gammainc": "igamma",
+         "gammaincc": "igammac", }  # fmt: skip
 
 
 def _multigammaln(x: Any, p: int) -> Any:

@@ -9,6 +9,7 @@ from tapegrad.torch._functions import (
     copying,
     create,
     files,
+    histograms,
     index,
     join,
     linear,
@@ -23,12 +24,13 @@ from tapegrad.torch._functions import (
     softmax,
     spectra,
     whole_numbers,
+    windows,
 )
 from tapegrad.torch._functions._build import FUNCTIONS, METHODS
 from tapegrad.torch._tensor import Tensor
 
 TABLES = (
-    *(pointwise, reduce, ordering, create, join, index, scatter, linear, overloads, sampled, softmax, spectra),
+    *(pointwise, reduce, ordering, create, windows, join, index, histograms, scatter, linear, overloads, sampled, softmax, spectra),
     *(convert, copying, random, random_fill, files, whole_numbers),
 )
 

@@ -78,10 +78,14 @@ def to(self: Any, *args: Any, **words: Any) -> Any:
 
 
 def _as(name: str, doc: str) -> Any:
-    wanted = NAMES[name].numpy
+    dtype = NAMES[name]
+    wanted = dtype.numpy
 
     def convert(self: Any, memory_format: Any = None) -> Any:
-        return self if self.array.dtype is wanted or self.array.dtype == wanted else S.astype(self, wanted)
+        kind = self.array.dtype
+        if kind is wanted or kind == wanted:
+            return self
+        return self.to(dtype) if kind.kind == "c" else S.astype(self, wanted)
 
     convert.__name__ = convert.__qualname__ = name
     convert.__doc__ = doc
@@ -248,6 +252,7 @@ METHODS["is_nonzero"] = is_nonzero
 METHODS["__reversed__"] = lambda self: self.flip(0) if self.dim() else self
 METHODS["equal"] = equal
 METHODS["nonzero_static"] = lambda self, *, size, fill_value=-1: _static(self, size, fill_value)
+FUNCTIONS["nonzero_static"] = lambda input, *, size, fill_value=-1: _static(input, size, fill_value)
 
 
 def _static(x: Any, size: int, fill_value: int) -> Any:
@@ -313,4 +318,11 @@ def _view_as_complex(x: Any) -> Any:
     return take(x, _as_complex, lambda _, new: _as_pairs(new))
 
 
-METHODS["sum_to_size"] = lambda self, *size: S.sum_to(self, tuple(Size(size[0] if isinstance(size[0], (tuple, list)) else size)))
+METHODS["sum_to_size"] = lambda self, *size: _summed_to(self, tuple(Size(size[0] if isinstance(size[0], (tuple, list)) else size)))
+
+
+def _summed_to(x: Any, shape: tuple[int, ...]) -> Any:
+    """The tensor summed over axes so that it has this shape; truth values and integers are added up in int64."""
+    if x.array.dtype.kind in "bui" and tuple(x.array.shape) != shape:
+        x = S.astype(x, np.dtype(np.int64))
+    return S.sum_to(x, shape)

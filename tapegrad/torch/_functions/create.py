@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from typing import Any
 
 import numpy as np
 
+from tapegrad.torch import _rounding as rounded
 from tapegrad.torch._construct import from_numpy, raw_from, requiring, tensor
 from tapegrad.torch._devices import device_of
 from tapegrad.torch._dtypes import DEFAULT, default_of, dtype_of, numpy_of
@@ -104,6 +106,44 @@ def full(
     return finished(np.full(lengths((size,)), value, kind), requires_grad, out, device)
 
 
+def _with_strides(
+    size: Any,
+    stride: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Any:
+    """A tensor of a shape whose elements lie in memory by these steps, with values that mean nothing."""
+    shape, steps = lengths((size,)), tuple(int(s) for s in stride)
+    if len(shape) != len(steps):
+        raise RuntimeError(f"mismatch in length of strides and shape: got size {list(shape)} and stride {list(steps)}")
+    memory = sum((n - 1) * s for n, s in zip(shape, steps, strict=True)) + 1 if math.prod(shape) else 0
+    x = finished(np.zeros(memory, _numpy(dtype)), False, None, device).as_strided(shape, steps, 0).detach()
+    return requiring(x) if requires_grad else x
+
+
+FUNCTIONS["empty_strided"] = _with_strides
+METHODS["new_empty_strided"] = lambda self, size, stride, *, dtype=None, device=None, **words: _with_strides(
+    size, stride, dtype=dtype or self.dtype, device=device or self.device, **words
+)
+
+
+@function
+def empty_permuted(size: Any, physical_layout: Any, **words: Any) -> Any:
+    """A tensor of a shape whose axes lie in memory in this order, the outermost first."""
+    shape, order = lengths((size,)), tuple(physical_layout)
+    if sorted(order) != list(builtins.range(len(shape))):
+        raise RuntimeError(f"empty_permuted: expected physical_layout to name each axis of {list(shape)} once, got {list(order)}")
+    steps, step = [0] * len(shape), 1
+    for axis in reversed(order):
+        steps[axis] = step
+        step *= max(shape[axis], 1)
+    return _with_strides(shape, steps, **words)
+
+
 def _like(name: str, doc: str) -> Any:
     def create(
         input: Any,
@@ -176,8 +216,13 @@ def arange(
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     whole = all(isinstance(v, int) for v in ends)
     kind = (np.dtype(np.int64) if whole else DEFAULT[0].numpy) if dtype is None else numpy_of(dtype)
+    if not whole and kind.kind in "iu":  # the count is of the numbers as given, but for int64 of what is left of them
+        counted = [int(v) for v in ends] if kind == np.int64 else ends
+        n = math.ceil((counted[1] - counted[0]) / counted[2])
+        return finished((int(start) + np.arange(n) * int(step)).astype(kind), requires_grad, out, device)
     n = math.ceil((end - start) / step) if not whole else max(-(-(end - start) // step), 0)
-    raw = np.arange(start, end, step) if whole else start + np.arange(n) * step
+    exact = whole and (kind.kind != "f" or max(abs(start), abs(end)) < 1 << 24)
+    raw = np.arange(start, end, step) if exact else rounded.steps(float(start), float(step), n, kind)
     return finished(raw.astype(kind, copy=False), requires_grad, out, device)
 
 
@@ -212,30 +257,17 @@ def linspace(
     """`steps` values from `start` to `end`, evenly spaced."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    if isinstance(start, complex) or isinstance(end, complex):
+    start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
+    if isinstance(start, complex) or isinstance(end, complex) or (dtype is not None and dtype.is_complex):
         kind = DEFAULT[0].to_complex().numpy if dtype is None else _numpy(dtype)
         return finished(np.linspace(start, end, int(steps)).astype(kind), requires_grad, out, device)
-    return finished(_even(float(start), float(end), int(steps), _numpy(dtype)), requires_grad, out, device)
-
-
-def _even(a: float, b: float, n: int, kind: Any) -> Any:
-    """Counted from the nearer end, in the dtype's own arithmetic, as PyTorch does."""
-    if n == 1:
-        return np.array([a], kind)
-    if kind.kind in "iu":
-        return np.linspace(a, b, n).astype(kind)
-    wide = kind if kind.kind == "f" and kind.itemsize >= 4 else np.dtype(np.float32)
-    step = wide.type((wide.type(b) - wide.type(a)) / wide.type(max(n - 1, 1)))
-    i = np.arange(n)
-    low = wide.type(a) + step * i.astype(wide)
-    high = wide.type(b) - step * (n - 1 - i).astype(wide)
-    return np.where(i < n // 2, low, high).astype(kind)
+    return finished(rounded.even(float(start), float(end), int(steps), _numpy(dtype)), requires_grad, out, device)
 
 
 @function
 def logspace(
-    start: float,
-    end: float,
+    start: Any,
+    end: Any,
     steps: int,
     base: float = 10.0,
     *,
@@ -248,7 +280,12 @@ def logspace(
     """Powers of `base` with evenly spaced exponents."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    return finished(np.logspace(float(start), float(end), steps, base=base).astype(_numpy(dtype)), requires_grad, out, device)
+    start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
+    kind = _numpy(dtype)
+    if kind.kind in "iu":
+        start, end = int(start), int(end)
+    first, last = (v if isinstance(v, complex) else float(v) for v in (start, end))
+    return finished(np.logspace(first, last, steps, base=base).astype(kind), requires_grad, out, device)
 
 
 @function
@@ -303,40 +340,6 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None) -> Any:
     """Where the upper triangle of a matrix is, (2, n)."""
     return fresh(np.stack(np.triu_indices(row, offset, col)).astype(np.int64 if dtype is None else numpy_of(dtype)), device)
-
-
-def _window(name: str, f: Any) -> None:
-    def window(
-        window_length: int,
-        periodic: bool = True,
-        *,
-        dtype: Any = None,
-        layout: Any = None,
-        device: Any = None,
-        requires_grad: bool = False,
-    ) -> Any:
-        n = window_length
-        if n < 2:
-            return finished(np.ones(n, _numpy(dtype)), requires_grad, None, device)
-        t = np.arange(n) / (n if periodic else n - 1)
-        return finished(f(t).astype(_numpy(dtype)), requires_grad, None, device)
-
-    window.__name__ = window.__qualname__ = name
-    FUNCTIONS[name] = window
-
-
-_window("hann_window", lambda t: 0.5 - 0.5 * np.cos(2 * np.pi * t))
-_window("hamming_window", lambda t: 0.54 - 0.46 * np.cos(2 * np.pi * t))
-_window("blackman_window", lambda t: 0.42 - 0.5 * np.cos(2 * np.pi * t) + 0.08 * np.cos(4 * np.pi * t))
-_window("bartlett_window", lambda t: 1 - np.abs(2 * t - 1))
-
-
-@function
-def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None, **words: Any) -> Any:
-    """The window of Kaiser, a quotient of Bessel functions."""
-    n = window_length + 1 if periodic and window_length > 1 else window_length
-    found = np.kaiser(n, beta)[:window_length].astype(_numpy(dtype))
-    return finished(found, words.get("requires_grad", False), None, words.get("device"))
 
 
 # -- like another ----------------------------------------------------------------------------------------------

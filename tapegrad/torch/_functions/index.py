@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tapegrad.kernels.batched import values_of
 from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 from tapegrad.torch._functions._build import METHODS, define
 from tapegrad.torch._functions._stacks import expanded, is_batched, on_stacks
-from tapegrad.torch._functions.scatter import _scatter, check_bounds, check_dtype, put_in_batch, raw_of
+from tapegrad.torch._functions.scatter import _scatter, check_bounds, check_dtype, flat, put_in_batch, raw_of
 from tapegrad.torch._indexing import mask_of_bytes
 from tapegrad.torch._shapes import dimension
 from tapegrad.torch._tensor import STYLE as S
@@ -31,7 +31,7 @@ def _gather(x: Any, dim: int, index: Any) -> Any:
     i = raw_of(index)
     check_bounds("gather", i, x, d)
     if not n:
-        return S.positive(x) if not i.ndim else S.broadcast_to(x, i.shape)
+        return x.clone() if not i.ndim else S.broadcast_to(x, i.shape)
     shape = x.array.shape
     for k, (a, b) in enumerate(zip(i.shape, shape, strict=True)):
         if k != d and a > b:
@@ -54,17 +54,31 @@ def _index_select(x: Any, dim: int, index: Any) -> Any:
     if i.dtype not in (np.int64, np.int32):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     if not x.array.shape:
-        return S.positive(x)
+        return x.clone()
     d = dimension(dim, len(x.array.shape))
     if i.size and (i.max() >= x.array.shape[d] or i.min() < 0):
         raise IndexError("index out of range in self")
     return S.take(x, i.reshape(-1), axis=d)
 
 
+def _of_one(function: Any) -> Any:
+    """A function of a tensor, an axis, an index and values, for tensors without axes too: they are vectors of one element."""
+
+    @functools.wraps(function)
+    def run(x: Any, dim: int, index: Any, values: Any, *rest: Any) -> Any:
+        if x.array.shape:
+            return function(x, dim, index, values, *rest)
+        dimension(dim, 0)
+        return S.reshape(function(S.reshape(x, (1,)), 0, index.reshape(-1), flat(values), *rest), ())
+
+    return run
+
+
 def _along(d: int, i: Any) -> tuple[Any, ...]:
     return (*[slice(None)] * d, i.reshape(-1))
 
 
+@_of_one
 def _index_add(x: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
     check_dtype("index_add", index)
     if is_batched(index):
@@ -87,6 +101,7 @@ def _at_places(x: Any, dim: int, index: Any, source: Any, reduce: Any = None) ->
     return _scatter(x, d, where, source, None, reduce)
 
 
+@_of_one
 def _index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
     check_dtype("index_copy", index)
     if is_batched(index):
@@ -98,6 +113,7 @@ def _index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
     return S.put(x, source, _along(d, i))
 
 
+@_of_one
 def _index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:
     if is_batched(index):
         wide = expanded(index, x.array.shape, dimension(dim, len(x.array.shape)))
@@ -158,7 +174,9 @@ def _masked_select(x: Any, mask: Any) -> Any:
 
 
 def _masked_scatter(x: Any, mask: Any, source: Any) -> Any:
-    m = np.broadcast_to(raw_of(_mask(mask, "masked_scatter")), x.array.shape)
+    m = raw_of(_mask(mask, "masked_scatter"))
+    shape = np.broadcast_shapes(x.array.shape, m.shape)
+    x, m = x if x.array.shape == shape else S.broadcast_to(x, shape), np.broadcast_to(m, shape)
     n = int(m.sum())
     return S.put(x, S.getitem(S.reshape(source, (-1,)), slice(0, n)), m)
 
@@ -206,7 +224,8 @@ def _take_along_dim(x: Any, indices: Any, dim: Any) -> Any:
         raise RuntimeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {SCALAR_TYPES[dtype_of(indices.array.dtype)]}"
         )
-    return S.take_along_axis(x, indices, axis=dim)
+    x, d, indices = _alike(x, dim, indices)
+    return S.take_along_axis(x, indices, axis=d)
 
 
 def _unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
@@ -222,6 +241,7 @@ def _unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
     steps = [math.prod(sizes[k + 1 :]) for k in range(len(sizes))]
+    raw = raw.astype(np.int64)  # a byte has no room for the lengths
     return tuple(wrap(raw // step % n) for step, n in zip(steps, sizes, strict=True))
 
 
@@ -260,6 +280,8 @@ def _searchsorted(sorted_sequence: Any, input: Any, out_int32: bool, right: bool
     kind = np.int32 if out_int32 else np.int64
     if a.ndim == 1:
         return wrap(np.asarray(np.searchsorted(a, v, side)).astype(kind)[()])
+    if not v.size:
+        return wrap(np.zeros(v.shape, kind))
     rows = [np.searchsorted(r, w, side) for r, w in zip(a.reshape(-1, a.shape[-1]), v.reshape(-1, v.shape[-1]), strict=True)]
     return wrap(np.array(rows, kind).reshape(v.shape))
 
@@ -292,7 +314,7 @@ def _with_extras(values: Any, *extras: Any) -> Any:
 
 def _unique_consecutive(x: Any, return_inverse: bool, return_counts: bool, dim: Any) -> Any:
     raw = raw_of(x)
-    rows = raw.reshape(-1) if dim is None else np.moveaxis(raw, dim, 0).reshape(raw.shape[dim], -1)
+    rows = raw.reshape(-1) if dim is None else np.moveaxis(raw, dim, 0).reshape(raw.shape[dim], raw.size // max(raw.shape[dim], 1))
     changed = rows[1:] != rows[:-1]
     new = np.concatenate([[True], changed if changed.ndim == 1 else changed.any(axis=1)]) if len(rows) else np.zeros(0, bool)
     first = np.flatnonzero(new)
@@ -302,41 +324,8 @@ def _unique_consecutive(x: Any, return_inverse: bool, return_counts: bool, dim: 
     return _with_extras(_picked(x, first, dim), inverse if return_inverse else None, counts if return_counts else None)
 
 
-def _bincount(x: Any, weights: Any, minlength: int) -> Any:
-    if x.array.dtype.kind not in "iu":
-        raise RuntimeError('"bincount_cpu" not implemented for \'Float\'')
-    if is_batched(x):
-        found = values_of(x.array)
-        places = np.arange(max(minlength, int(found.max(initial=-1)) + 1))
-        hits = S.equal(S.expand_dims(x, axis=-1), places)
-        each = S.astype(hits, "int64") if weights is None else S.multiply(hits, S.expand_dims(weights, axis=-1))
-        return S.sum(each, axis=0)
-    w = None if weights is None else raw_of(weights)
-    found = np.bincount(raw_of(x), w, minlength)
-    return wrap(found if w is None or w.dtype != np.float32 else found.astype(np.float32))
-
-
 def _isin(elements: Any, test_elements: Any, assume_unique: bool, invert: bool) -> Any:
     return wrap(np.isin(raw_of(elements), raw_of(test_elements), assume_unique, invert))
-
-
-def _histc(x: Any, bins: int, low: float, high: float) -> Any:
-    raw = raw_of(x)
-    if low == high == 0:
-        low, high = (raw.min(), raw.max()) if raw.size else (0, 1)
-    if low == high:
-        low, high = low - 1, high + 1
-    return wrap(np.histogram(raw, bins, (low, high))[0].astype(raw.dtype))
-
-
-def _histogram(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> Any:
-    from tapegrad.torch import _named
-
-    raw = raw_of(x)
-    edges = raw_of(bins) if isinstance(bins, Tensor) else bins
-    w = None if weight is None else raw_of(weight).reshape(-1)
-    counts, edges = np.histogram(raw.reshape(-1), edges, range, weights=w, density=density)
-    return _named.histogram(wrap(counts.astype(raw.dtype)), wrap(edges.astype(raw.dtype)))
 
 
 _NAMES = {k: v for k, v in list(globals().items()) if callable(v)}
@@ -366,10 +355,6 @@ define(
             "_unique(input, sorted, return_inverse, return_counts, dim)",
         "unique_consecutive(input, return_inverse=False, return_counts=False, dim=None)":
             "_unique_consecutive(input, return_inverse, return_counts, dim)",
-        "bincount(input, weights=None, minlength=0)": "_bincount(input, weights, minlength)",
-        "histc(input, bins=100, min=0, max=0)": "_histc(input, bins, min, max)",
-        "histogram(input, bins, *, range=None, weight=None, density=False)":
-            "_histogram(input, bins, range, weight, density)",
     },
     _NAMES,
 )  # fmt: skip

@@ -216,7 +216,7 @@ def _diagflat(x: Any, offset: int) -> Any:
 
 
 def _diff(x: Any, n: int, dim: int, prepend: Any, append: Any) -> Any:
-    return S.diff(x, axis=dim, n=n, prepend=prepend, append=append)
+    return S.diff(x, axis=dim, n=n, prepend=prepend, append=append) if n else x.clone()
 
 
 def _broadcast_tensors(tensors: Any) -> Any:
@@ -277,7 +277,7 @@ define(
         "roll(input, shifts, dims=None)": "_roll(input, shifts, dims)",
         "fliplr(input)": "_flip(_of_rank(input, 2), (1,))",
         "flipud(input)": "_flip(_of_rank(input, 1), (0,))",
-        "rot90(input, k=1, dims=(0, 1))": "S.rot90(input, k=k, axes=tuple(dims))",
+        "rot90(input, k=1, dims=(0, 1))": "S.rot90(input, k=k, axes=tuple(dims)) if k % 4 else input.clone()",
         "repeat_interleave(input, repeats=None, dim=None, *, output_size=None)":
             "_repeat_interleave(input, repeats, dim, output_size)",
         "diag_embed(input, offset=0, dim1=-2, dim2=-1)": "_diag_embed(input, offset, dim1, dim2)",

@@ -10,9 +10,10 @@ import numpy as np
 import tapegrad.linalg
 import tapegrad.ops.statistics  # noqa: F401  they declare their ops
 from tapegrad.ops.einsum import einsum as _plain_einsum
+from tapegrad.torch import _factors, _sparse, linalg
 from tapegrad.torch import _named as named
-from tapegrad.torch import _sparse, linalg
 from tapegrad.torch._functions._build import METHODS, define
+from tapegrad.torch._functions.pointwise import _inexact
 from tapegrad.torch._shapes import dimension
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor, adopt, wrap
@@ -81,7 +82,15 @@ def _outer(a: Any, b: Any) -> Any:
 
 
 def _plus(x: Any, y: Any, beta: Any, alpha: Any) -> Any:
-    """beta x + alpha y, where a beta of 0 ignores what x is."""
+    """beta x + alpha y, where a beta of 0 ignores what x is; of integers in whole numbers."""
+    kind = x.array.dtype
+    if kind.kind in "iu":
+        beta, alpha = (int(v) if isinstance(v, float) else v for v in (beta, alpha))
+    made = _weighted(x, y, beta, alpha)
+    return made if made.array.dtype == kind or kind.kind not in "biu" else S.astype(made, kind)
+
+
+def _weighted(x: Any, y: Any, beta: Any, alpha: Any) -> Any:
     y = y if alpha == 1 else S.multiply(y, alpha)
     if beta == 0:
         return y
@@ -98,6 +107,11 @@ def _einsum(equation: Any, *operands: Any) -> Any:
     if not isinstance(equation, str):
         return adopt(_plain_einsum(equation, *operands))
     try:
+        left, arrow, right = equation.partition("->")
+        if arrow and "..." in left and "..." not in right:  # what the dots stand for is summed
+            y = adopt(_plain_einsum(f"{left}->...{right}", *operands))
+            extra = len(y.array.shape) - len(right.replace(" ", ""))
+            return S.sum(y, axis=tuple(range(extra))) if extra else y
         return adopt(_plain_einsum(equation, *operands))
     except ValueError as error:
         raise RuntimeError(f"einsum(): {error}") from error
@@ -108,8 +122,14 @@ def _tensordot(a: Any, b: Any, dims: Any) -> Any:
         dims = dims.tolist()
     if isinstance(dims, int):
         return S.tensordot(a, b, axes=dims)
-    first, second = dims
-    return S.tensordot(a, b, axes=(tuple(_listed(first)), tuple(_listed(second))))
+    first, second = (_listed(d) for d in dims)
+    for i, j in zip(first, second, strict=True):  # an axis of length 1 goes with any other, which is summed
+        n, m = a.array.shape[i], b.array.shape[j]
+        if n == 1 != m:
+            b = S.sum(b, axis=j, keepdims=True)
+        elif m == 1 != n:
+            a = S.sum(a, axis=i, keepdims=True)
+    return S.tensordot(a, b, axes=(tuple(first), tuple(second)))
 
 
 def _listed(d: Any) -> Any:
@@ -154,6 +174,8 @@ def _pdist(x: Any, p: float) -> Any:
 
 def _logdet(x: Any) -> Any:
     sign, value = S.slogdet(x)
+    if sign.array.dtype.kind == "c":
+        return S.add(value, S.log(sign))
     bad = np.asarray(sign.array) < 0
     return S.where(wrap(bad), math.nan, value) if bad.any() else value
 
@@ -179,7 +201,7 @@ def _qr(x: Any, some: bool) -> Any:
 
 def _triangular_solve(b: Any, a: Any, upper: bool, transpose: bool, unitriangular: bool) -> Any:
     left = a.mT if transpose else a
-    return S.solve_triangular(left, b, lower=upper == transpose, unit_diagonal=unitriangular), a
+    return named.triangular_solve(S.solve_triangular(left, b, lower=upper == transpose, unit_diagonal=unitriangular), a.clone())
 
 
 def _cov(x: Any, correction: int, fweights: Any, aweights: Any) -> Any:
@@ -193,7 +215,25 @@ def _cov(x: Any, correction: int, fweights: Any, aweights: Any) -> Any:
                 raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions")
             if (np.asarray(weights.array) < 0).any():
                 raise RuntimeError(f"cov(): {name} cannot be negative")
-    return S.cov(x, correction=correction, fweights=fweights, aweights=aweights)
+    return S.cov(_inexact(x), correction=correction, fweights=fweights, aweights=aweights)
+
+
+def _inner(a: Any, b: Any) -> Any:
+    """The sum of products over the last axes; of complex numbers neither is conjugated."""
+    if not a.array.shape or not b.array.shape:
+        return S.multiply(a, b)
+    return S.inner(S.conj(a) if a.array.dtype.kind == "c" else a, b)
+
+
+def _cholesky_inverse(factor: Any, upper: bool) -> Any:
+    """The inverse of the matrix whose Cholesky factor is one triangle of this."""
+    own = S.triu(factor) if upper else S.tril(factor)
+    return linalg.inv(S.matmul(own.mH, own) if upper else S.matmul(own, own.mH))
+
+
+def _lu(x: Any, pivot: bool, get_infos: bool) -> Any:
+    data, pivots, info = linalg.lu_factor_ex(x, pivot=pivot)
+    return (data, pivots, info) if get_infos else (data, pivots)
 
 
 def _renorm(x: Any, p: float, dim: int, maxnorm: float) -> Any:
@@ -203,7 +243,7 @@ def _renorm(x: Any, p: float, dim: int, maxnorm: float) -> Any:
     return S.multiply(x, S.where(S.greater(size, maxnorm), S.divide(maxnorm, S.add(size, 1e-7)), 1.0))
 
 
-_NAMES = {k: v for k, v in list(globals().items()) if callable(v)} | {"linalg": linalg, "_sparse": _sparse}
+_NAMES = {k: v for k, v in list(globals().items()) if callable(v)} | {"linalg": linalg, "_factors": _factors, "_sparse": _sparse}
 define(
     {
         "mm(input, mat2)": "_mm(input, mat2)",
@@ -212,7 +252,7 @@ define(
         "mv(input, vec)": "_mv(input, vec)",
         "dot(input, tensor)": "_dot(input, tensor)",
         "vdot(input, other)": "_dot(input.conj(), other)",
-        "inner(input, other)": "S.inner(input, other) if input.dim() and other.dim() else S.multiply(input, other)",
+        "inner(input, other)": "_inner(input, other)",
         "outer|ger(input, vec2)": "_outer(input, vec2)",
         "kron(input, other)": "S.kron(input, other)",
         "cross(input, other, dim=None)": "_cross(input, other, dim)",
@@ -224,7 +264,7 @@ define(
         "pinverse(input, rcond=1e-15)": "linalg.pinv(input, rtol=rcond)",
         "cholesky(input, upper=False)": "_cholesky(input, upper)",
         "cholesky_solve(input, L, upper=False)": "S.cholesky_solve(L, input, upper=upper)",
-        "cholesky_inverse(L, upper=False)": "linalg.inv(S.matmul(L.mT, L) if upper else S.matmul(L, L.mT))",
+        "cholesky_inverse(L, upper=False)": "_cholesky_inverse(L, upper)",
         "qr(input, some=True)": "_qr(input, some)",
         "svd(input, some=True, compute_uv=True)": "_svd(input, some, compute_uv)",
         "matrix_power(input, n)": "linalg.matrix_power(input, n)",
@@ -233,9 +273,12 @@ define(
             "_triangular_solve(b, A, upper, transpose, unitriangular)",
         "dist(input, other, p=2)": "_dist(input, other, p)",
         "cov(input, *, correction=1, fweights=None, aweights=None)": "_cov(input, correction, fweights, aweights)",
-        "corrcoef(input)": "S.corrcoef(input)",
+        "corrcoef(input)": "S.corrcoef(_inexact(input))",
         "adjoint(input)": "input.mH",
-        "lu(input, pivot=True, get_infos=False)": "linalg.lu_factor(input, pivot=pivot)",
+        "lu(input, pivot=True, get_infos=False)": "_lu(input, pivot, get_infos)",
+        "geqrf(input)": "_factors._geqrf(input)",
+        "ormqr(input, tau, other, left=True, transpose=False)": "_factors._ormqr(input, tau, other, left, transpose)",
+        "orgqr(input, tau)": "linalg.householder_product(input, tau)",
         "lu_solve(input, LU_data, LU_pivots)": "linalg.lu_solve(LU_data, LU_pivots, input)",
     },
     {**_NAMES, "named": named},
@@ -258,7 +301,7 @@ define(
         "tensordot(a, b, dims=2)": "_tensordot(a, b, dims)",
         "cdist(x1, x2, p=2.0, compute_mode='use_mm_for_euclid_dist_if_necessary')": "_cdist(x1, x2, p)",
         "pdist(input, p=2)": "_pdist(input, p)",
-        "lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True)": "linalg._lu_unpack(LU_data, LU_pivots)",
+        "lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True)": "_factors._lu_unpack(LU_data, LU_pivots)",
         "chain_matmul(*matrices)": "linalg.multi_dot(matrices)",
         "einsum(equation, *operands)": "_einsum(equation, *operands)",
         "spmm|smm(input, mat2)": "_sparse.mm(input, mat2)",

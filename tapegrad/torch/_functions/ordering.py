@@ -61,7 +61,7 @@ def _sort(x: Any, dim: int, descending: bool, stable: Any) -> Any:
     if x.array.dtype.kind == "c":
         raise RuntimeError(" Sort does not support complex dtypes on CPU")
     if not x.array.shape:
-        return named.sort(S.positive(x), wrap(np.int64(0)))
+        return named.sort(x.clone(), wrap(np.int64(0)))
     d = dimension(dim, len(x.array.shape))
     index = _places_in_order(x, d, descending)
     return named.sort(S.take_along_axis(x, index, axis=d), index)
@@ -80,7 +80,7 @@ def _topk(x: Any, k: int, dim: int, largest: bool, sorted: bool) -> Any:
     if not 0 <= k <= n:
         raise RuntimeError("selected index k out of range")
     if not x.array.shape:
-        return named.topk(S.positive(x), wrap(np.int64(0)))
+        return named.topk(x.clone(), wrap(np.int64(0)))
     index = _places_in_order(x, d, largest, slice(0, k))
     return named.topk(S.take_along_axis(x, index, axis=d), index)
 
@@ -90,6 +90,8 @@ def _kthvalue(x: Any, k: int, dim: int, keepdim: bool) -> Any:
     n = x.array.shape[d] if x.array.shape else 1
     if not 1 <= k <= n:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {d}")
+    if not x.array.shape:
+        return named.kthvalue(x.clone(), wrap(np.int64(0)))
     return _at(x, d, _places_in_order(x, d, False, slice(k - 1, k)), keepdim, named.kthvalue)
 
 
@@ -106,7 +108,7 @@ def _median(x: Any, dim: Any, keepdim: bool, skip: bool = False) -> Any:
         return _median(S.reshape(x, (-1,)), 0, False, skip).values
     d = dimension(dim, len(x.array.shape))
     if not x.array.shape:
-        return kind(S.positive(x), wrap(np.int64(0)))
+        return kind(x.clone(), wrap(np.int64(0)))
     n = x.array.shape[d]
     if type(x.array) is Batched:
         return _at(x, d, _median_of_batch(x, d, skip), keepdim, kind)
@@ -123,7 +125,7 @@ def _median(x: Any, dim: Any, keepdim: bool, skip: bool = False) -> Any:
 def _mode(x: Any, dim: int, keepdim: bool) -> Any:
     d = dimension(dim, len(x.array.shape))
     if not x.array.shape:
-        return named.mode(S.positive(x), wrap(np.int64(0)))
+        return named.mode(x.clone(), wrap(np.int64(0)))
     raw = np.moveaxis(np.asarray(x.read()[0]), d, -1)
     found = np.empty(raw.shape[:-1], np.int64)
     for i in np.ndindex(*raw.shape[:-1]):

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+import tapegrad.ops.incomplete
 import tapegrad.ops.nn
 import tapegrad.special  # noqa: F401  declares its ops
-from tapegrad.torch._dtypes import DEFAULT, numpy_of
+from tapegrad.torch._dtypes import DEFAULT, finfo
 from tapegrad.torch._functions._build import FUNCTIONS, METHODS, define
 from tapegrad.torch._functions._stacks import is_batched
 from tapegrad.torch._inplace import in_place
@@ -25,13 +26,18 @@ _UNARY = {
     "log10": "log10", "log1p": "log1p", "log2": "log2", "neg": "negative", "negative": "negative",
     "reciprocal": "reciprocal", "sigmoid": "sigmoid", "sin": "sin", "sinc": "sinc", "sinh": "sinh", "sqrt": "ieee_sqrt",
     "square": "square", "tan": "tan", "tanh": "tanh", "bitwise_not": "bitwise_invert",
-    "sgn": "sign", "exp2": "exp2", "rsqrt": "rsqrt", "frac": "frac", "deg2rad": "deg2rad",
+    "exp2": "exp2", "rsqrt": "rsqrt", "frac": "frac", "deg2rad": "deg2rad",
     "rad2deg": "rad2deg", "nan_to_num": "nan_to_num",
 }  # fmt: skip
 
 
 def _exp2(x: Any) -> Any:
-    return S.pow(2.0, x if x.is_floating_point() else x.to(DEFAULT[0]))
+    return S.pow(2.0, _inexact(x))
+
+
+def _inexact(x: Any) -> Any:
+    """Integers and truth values as floats of the default dtype; what has a fraction as it is."""
+    return x if x.array.dtype.kind in "fVc" else x.to(DEFAULT[0])
 
 
 def _rsqrt(x: Any) -> Any:
@@ -101,7 +107,7 @@ def _fmod(x: Any, other: Any) -> Any:
 
 
 def _scaled(other: Any, alpha: Any) -> Any:
-    if type(alpha) is bool or alpha == 1:
+    if alpha == 1:
         return other
     if isinstance(other, Tensor) and other.array.dtype.kind in "iub" and type(alpha) is float:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
@@ -113,13 +119,14 @@ def _lerp(x: Any, end: Any, weight: Any) -> Any:
 
 
 def _logit(x: Any, eps: Any) -> Any:
+    x = _inexact(x)
     return S.logit(x if eps is None else S.clip(x, eps, 1 - eps))
 
 
 def _nan_to_num(x: Any, nan: float | None = None, posinf: Any = None, neginf: Any = None) -> Any:
     if x.array.dtype.kind not in "fV":
         return x.clone()
-    info = np.finfo(x.array.dtype)
+    info = finfo(x.dtype)
     high = float(info.max) if posinf is None else posinf
     low = float(info.min) if neginf is None else neginf
     y = S.where(S.isnan(x), 0.0 if nan is None else nan, x)
@@ -173,6 +180,22 @@ def _polygamma(n: int, x: Any) -> Any:
     return S.polygamma(float(n), x)
 
 
+def _logaddexp(x: Any, other: Any) -> Any:
+    """log(exp(x) + exp(other)); NumPy's ufunc has no complex numbers."""
+    if x.array.dtype.kind != "c" and other.array.dtype.kind != "c":
+        return S.logaddexp(x, other)
+    x, other = FUNCTIONS["broadcast_tensors"](x, other)
+    return S.logsumexp(S.stack([x, other], axis=0), axis=0)
+
+
+def _float_power(x: Any, exponent: Any) -> Any:
+    """The power in double precision."""
+    parts = [isinstance(v, complex) or (isinstance(v, Tensor) and v.array.dtype.kind == "c") for v in (x, exponent)]
+    kind = np.dtype(np.complex128 if any(parts) else np.float64)
+    x, exponent = (S.astype(v, kind) if isinstance(v, Tensor) else kind.type(v) for v in (x, exponent))
+    return S.pow(x, exponent)
+
+
 def _heaviside(x: Any, values: Any) -> Any:
     y = S.astype(S.greater(x, 0), x.array.dtype)
     return S.where(S.equal(x, 0), values, y)
@@ -185,7 +208,7 @@ def _threshold(x: Any, threshold: float, value: float) -> Any:
 
 
 def _ldexp(x: Any, other: Any) -> Any:
-    return S.multiply(x, S.pow(2.0, other.to(DEFAULT[0])))
+    return S.multiply(x, S.pow(2.0, _inexact(other)))
 
 
 _HELPERS = {k: v for k, v in list(globals().items()) if k.startswith("_") and callable(v)}
@@ -196,7 +219,7 @@ _ONE |= {
     "rsqrt(input)": "_rsqrt(input)",
     "relu(input)": "S.relu(input) if input.array.dtype.kind != 'i' else S.maximum(input, 0)",
     "frac(input)": "_frac(input)",
-    "sign(input)": "S.sign(input)",
+    "sign|sgn(input)": "S.sign(input) if input.array.dtype.kind != 'b' else input.clone()",
     **{f"{name}(input)": f"_flat(input, S.{name.split('|')[0]}(input))" for name in ("floor", "ceil", "trunc|fix")},
     "deg2rad(input)": "S.multiply(input, 0.017453292519943295)",
     "rad2deg(input)": "S.multiply(input, 57.29577951308232)",
@@ -218,7 +241,7 @@ _TWO = {
     "remainder(input, other)": "S.remainder(input, other)",
     "fmod(input, other)": "_fmod(input, other)",
     "pow(input, exponent)": "_pow(input, exponent)",
-    "float_power(input, exponent)": "S.pow(S.astype(input, _F64), exponent)",
+    "float_power(input, exponent)": "_float_power(input, exponent)",
     "atan2|arctan2(input, other)": "S.atan2(input, other)",
     "hypot(input, other)": "S.hypot(input, other)",
     "copysign(input, other)": "S.copysign(input, other)",
@@ -243,13 +266,15 @@ _TWO = {
     "ge|greater_equal(input, other)": "S.greater_equal(input, other)",
     "heaviside(input, values)": "_heaviside(input, values)",
     "ldexp(input, other)": "_ldexp(input, other)",
+    "igamma(input, other)": "S.gammainc(_inexact(input), _inexact(other))",
+    "igammac(input, other)": "S.gammaincc(_inexact(input), _inexact(other))",
 }
 _TWO_NEW = {
     "maximum(input, other)": "S.maximum(input, other)",
     "minimum(input, other)": "S.minimum(input, other)",
     "fmax(input, other)": "_better(S.greater_equal, input, other)",
     "fmin(input, other)": "_better(S.less_equal, input, other)",
-    "logaddexp(input, other)": "S.logaddexp(input, other)",
+    "logaddexp(input, other)": "_logaddexp(input, other)",
     "rsub(input, other, *, alpha=1)": "S.subtract(other, _scaled(input, alpha))",
     "isnan(input)": "S.isnan(input)",
     "isinf(input)": "S.isinf(input)",
@@ -277,7 +302,7 @@ def _imag(x: Any) -> Any:
     return S.imag(x)
 
 
-_HELPERS |= {"_F64": numpy_of(float), "_INF": math.inf, "_imag": _imag}
+_HELPERS |= {"_INF": math.inf, "_imag": _imag}
 define(_ONE, _HELPERS, inplace=True)
 define(_TWO, _HELPERS, inplace=True)
 define(_TWO_NEW, _HELPERS)
@@ -292,6 +317,8 @@ define(
     methods=False,
 )
 METHODS["polygamma"] = lambda self, n: _polygamma(n, self)
+METHODS["polygamma_"] = in_place(METHODS["polygamma"], "polygamma_")
+METHODS["conj_physical_"] = in_place(METHODS["conj_physical"], "conj_physical_")
 for _name in ("relu", "threshold"):
     FUNCTIONS[f"{_name}_"] = in_place(FUNCTIONS[_name], f"{_name}_")
 for _name in ("abs", "exp", "sqrt", "tanh", "sigmoid", "clamp", "neg", "floor", "ceil", "round", "cos", "sin", "log", "square"):

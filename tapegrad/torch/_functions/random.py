@@ -21,7 +21,7 @@ from tapegrad.torch import _arrays, _normal, _uniform, _variates
 from tapegrad.torch import _generator as generators
 from tapegrad.torch import random as seeding
 from tapegrad.torch._dtypes import DEFAULT, SCALAR_TYPES, dtype_of, numpy_of
-from tapegrad.torch._functions._build import FUNCTIONS, function, method
+from tapegrad.torch._functions._build import FUNCTIONS, METHODS, function, method
 from tapegrad.torch._functions._stacks import NO_RANDOM, drawn_for_items, stacked_items
 from tapegrad.torch._functions.create import finished, lengths
 from tapegrad.torch._generator import Generator
@@ -82,7 +82,7 @@ def bell(kind: np.dtype[Any], mean: float = 0, std: float = 1, *, contiguous: bo
 
 
 # -- new tensors -------------------------------------------------------------------------------------------------
-def _creator(name: str, kernel: str, of: Callable[[np.dtype[Any]], Draw], doc: str) -> None:
+def _creator(name: str, kernel: str, fill: str, of: Callable[[np.dtype[Any]], Draw], doc: str) -> None:
     def create(
         *size: Any,
         generator: Any = None,
@@ -104,6 +104,10 @@ def _creator(name: str, kernel: str, of: Callable[[np.dtype[Any]], Draw], doc: s
         if out is not None and dtype is None:
             dtype = out.dtype
         draw = of(floating(dtype, kernel))
+        if out is not None and not levels():  # what is given is filled, in the order of its memory
+            if out.dtype != dtype:
+                raise RuntimeError(f"{name}(out, dtype): expected dtype={out.dtype}, which `out` has, got dtype={dtype}")
+            return METHODS[fill](out.resize_(lengths(size)), generator=generator)
         return finished(drawn(lengths(size), draw, generator), requires_grad, out, device)
 
     def like(
@@ -127,8 +131,8 @@ def _creator(name: str, kernel: str, of: Callable[[np.dtype[Any]], Draw], doc: s
     function(like)
 
 
-_creator("rand", "check_uniform_bounds", even, "Numbers evenly spread over [0, 1)")
-_creator("randn", "normal_kernel_cpu", bell, "Numbers of the standard normal distribution")
+_creator("rand", "check_uniform_bounds", "uniform_", even, "Numbers evenly spread over [0, 1)")
+_creator("randn", "normal_kernel_cpu", "normal_", bell, "Numbers of the standard normal distribution")
 
 
 @function
@@ -219,6 +223,8 @@ def randperm(
     if count < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {count}: [{count}]")
     kind = np.dtype(np.int64) if dtype is None else numpy_of(dtype)
+    if kind.kind == "b":
+        raise NotImplementedError("\"randperm\" not implemented for 'Bool'")
     limit = np.iinfo(kind).max if kind.kind in "iu" else 1 << DIGITS.get(kind.name, 1)
     if count - 1 > limit:
         raise RuntimeError(

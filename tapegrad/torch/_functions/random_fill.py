@@ -135,6 +135,8 @@ def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any
 def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
     """Fill it with counts of tries until the first success, which has this probability."""
     kind = self.array.dtype
+    if kind.kind == "b":
+        raise NotImplementedError("\"geometric_cpu\" not implemented for 'Bool'")
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     return filled(self, lambda g, n: _variates.geometric(g, n, p, kind), generator)

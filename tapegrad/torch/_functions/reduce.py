@@ -75,7 +75,7 @@ def _mean(x: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
         x = _floating(x, "mean", dtype)
     if not x.array.shape:
         _of_none(dim)
-        return S.positive(x)
+        return x.clone()
     if not math.prod(x.array.shape):
         return S.divide(S.sum(x, axis=_axis(dim), keepdims=keepdim), 0.0)
     return S.mean(x, axis=dim if dim is None or type(dim) is int else _axis(dim), keepdims=keepdim)
@@ -129,7 +129,7 @@ def _extreme(op: str, x: Any, dim: Any, keepdim: Any) -> Any:
         return _shared_extreme(op, x, None, False)
     d = _checked(x, dim, op)
     if not x.array.shape:
-        return getattr(named, op)(S.positive(x), wrap(np.int64(0)))
+        return getattr(named, op)(x.clone(), wrap(np.int64(0)))
     where = (S.argmax if op == "max" else S.argmin)(x, axis=d, keepdims=True)
     y = S.take_along_axis(x, where, axis=d)
     if not keepdim:
@@ -173,7 +173,13 @@ def _prod(x: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     if not x.array.shape and type(axis) is int:
         dimension(axis, 0)  # 0 and -1 are all that a tensor without axes takes
         axis = None
-    return S.prod(_counting(x, dtype), axis=axis, keepdims=keepdim)
+    return _kept(S.prod, _counting(x, dtype), axis=axis, keepdims=keepdim)
+
+
+def _kept(op: Any, x: Any, **words: Any) -> Any:
+    """A reduction in the dtype of what is reduced, where NumPy takes a wider one for small integers."""
+    y = op(x, **words)
+    return y if y.array.dtype == x.array.dtype else S.astype(y, x.array.dtype)
 
 
 def _nansum(x: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
@@ -191,12 +197,16 @@ def _nanmean(x: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
 def _logsumexp(x: Any, dim: Any, keepdim: bool) -> Any:
     if x.array.dtype.kind in "bui":
         x = S.astype(x, DEFAULT[0].numpy)
-    return S.logsumexp(x, axis=_axis(dim), keepdims=keepdim)
+    axis = _axis(dim)
+    if not x.array.shape:
+        _of_none(axis)
+        axis = None
+    return S.logsumexp(x, axis=axis, keepdims=keepdim)
 
 
 def _running(op: Any, x: Any, dim: int, dtype: Any) -> Any:
     d = dimension(dim, len(x.array.shape))
-    return op(_counting(x, dtype), axis=d) if x.array.shape else _counting(x, dtype).clone()
+    return _kept(op, _counting(x, dtype), axis=d) if x.array.shape else _counting(x, dtype).clone()
 
 
 def _best_so_far(op: str, x: Any, dim: int) -> Any:
@@ -218,7 +228,7 @@ def _so_far(op: str, x: Any, dim: int) -> Any:
     d = dimension(dim, len(x.array.shape))
     raw = np.asarray(x.read()[0])
     if not raw.ndim:
-        return getattr(named, f"cum{op}")(S.positive(x), wrap(np.int64(0)))
+        return getattr(named, f"cum{op}")(x.clone(), wrap(np.int64(0)))
     best = (np.maximum if op == "max" else np.minimum).accumulate(raw, axis=d)
     new = (raw == best) | np.isnan(raw) if raw.dtype.kind == "f" else raw == best
     place = np.arange(raw.shape[d]).reshape((-1, *[1] * (raw.ndim - 1 - d)))
@@ -228,16 +238,26 @@ def _so_far(op: str, x: Any, dim: int) -> Any:
 
 
 def _logcumsumexp(x: Any, dim: int) -> Any:
-    d = dimension(dim, len(x.array.shape))
-    top = wrap(np.maximum.accumulate(np.asarray(x.read()[0]), axis=d))  # any shift gives the same value
-    n = x.array.shape[d]
-    rows = [
-        S.logsumexp(S.getitem(x, (*[slice(None)] * d, slice(0, i + 1))), axis=d, keepdims=True) for i in range(n)
-    ]
-    return S.concat(rows, axis=d) if rows else S.add(x, top)
+    """Each element joined with the one 1, 2, 4, ... places before: log2(n) steps, of which none can overflow."""
+    d, y, step = dimension(dim, len(x.array.shape)), x, 1
+    if not x.array.shape:
+        return x.clone()
+    while step < x.array.shape[d]:
+        head, rest, before = (S.getitem(y, (*[slice(None)] * d, part)) for part in _shifted(step))
+        y = S.concat([head, _log_of_both(rest, before)], axis=d)
+        step *= 2
+    return x.clone() if y is x else y
 
 
-# -- sorting ---------------------------------------------------------------------------------------------------
+def _shifted(step: int) -> tuple[slice, slice, slice]:
+    return slice(0, step), slice(step, None), slice(0, -step)
+
+
+def _log_of_both(a: Any, b: Any) -> Any:
+    """log(exp(a) + exp(b)); NumPy's logaddexp has no complex numbers."""
+    return S.logsumexp(S.stack([a, b], axis=0), axis=0) if a.array.dtype.kind == "c" else S.logaddexp(a, b)
+
+
 def _norm(x: Any, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     from tapegrad.torch.linalg import matrix_norm, vector_norm
 

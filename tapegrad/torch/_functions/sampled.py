@@ -10,6 +10,7 @@ import numpy as np
 import tapegrad.ops.statistics  # noqa: F401  declares its ops
 from tapegrad.torch._dtypes import DEFAULT
 from tapegrad.torch._functions._build import FUNCTIONS, define, function
+from tapegrad.torch._functions.pointwise import _inexact
 from tapegrad.torch._shapes import dimension
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor
@@ -23,7 +24,9 @@ def _integral(op: Any, y: Any, x: Any, dx: Any, dim: int) -> Any:
     d = dimension(dim, len(y.array.shape))
     if y.array.dtype.kind in "bui":
         y = y.to(DEFAULT[0])
-    return op(y, axis=d, dx=dx) if x is None else op(y, x, axis=d)
+    if x is None:
+        return op(y, axis=d, dx=dx)
+    return op(y, x if x.array.dtype.kind in "fVc" else x.to(DEFAULT[0]), axis=d)
 
 
 @function
@@ -49,6 +52,7 @@ def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int =
     coordinates along each.
     """
     n = len(input.array.shape)
+    spacing = 1 if spacing is None else spacing
     dims = list(range(n)) if dim is None else [dimension(d, n) for d in ([dim] if isinstance(dim, int) else dim)]
     given = list(spacing) if isinstance(spacing, (list, tuple)) else [spacing] * len(dims)
     if len(given) != len(dims):
@@ -67,7 +71,7 @@ def _slope(x: Any, d: int, spacing: Any, edge_order: int) -> Any:
         steps = np.diff(np.asarray(spacing.array, np.float64))
     else:
         steps = np.full(size - 1, float(spacing))
-    kind = x.array.dtype if x.array.dtype.kind in "fc" else np.float32
+    kind = x.array.dtype if x.array.dtype.kind in "fcV" else np.float32
 
     def weighted(parts: list[Any], weights: list[Any]) -> Any:
         total = None
@@ -112,7 +116,7 @@ def _logaddexp2(x: Any, other: Any) -> Any:
 
 
 define(
-    {"logaddexp2(input, other)": "_logaddexp2(input, other)", "mvlgamma(input, p)": "S.multigammaln(input, d=p)"},
-    {"_logaddexp2": _logaddexp2},
+    {"logaddexp2(input, other)": "_logaddexp2(input, other)", "mvlgamma(input, p)": "S.multigammaln(_inexact(input), d=p)"},
+    {"_logaddexp2": _logaddexp2, "_inexact": _inexact},
 )
-define({"mvlgamma(input, p)": "S.multigammaln(input, d=p)"}, {}, functions=False, methods=False, inplace=True)
+define({"mvlgamma(input, p)": "S.multigammaln(_inexact(input), d=p)"}, {"_inexact": _inexact}, functions=False, methods=False, inplace=True)

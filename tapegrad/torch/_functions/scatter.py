@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,8 @@ def raw_of(index: Any) -> Any:
 
 def check_dtype(name: str, index: Any) -> None:
     """Refuse an index of other integers than PyTorch takes."""
-    if isinstance(index, Tensor) and index.array.dtype != np.int64 and not (
-        name.startswith("index") and index.array.dtype == np.int32
-    ):
-        raise RuntimeError(f"{name}(): Expected dtype int64 for index")
+    if isinstance(index, Tensor) and index.array.dtype not in (np.int64, np.int32) and math.prod(index.array.shape):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
 
 
 def check_bounds(name: str, i: Any, x: Any, d: int) -> None:
@@ -108,6 +107,9 @@ def _scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
 @on_stacks()
 def _scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> Any:
     d, i = dimension(dim, len(x.array.shape)), raw_of(index)
+    if not x.array.shape:
+        one = _scatter_reduce(S.reshape(x, (1,)), 0, index.reshape(-1), flat(src), reduce, include_self)
+        return S.reshape(one, ())
     check_bounds("scatter", i, x, d)
     v = _values(x, src, i.shape)
     where, shape = places(i, d), x.array.shape
@@ -128,8 +130,8 @@ def _neutral(x: Any, reduce: str) -> Any:
     kind = x.array.dtype
     if reduce in ("sum", "mean"):
         return kind.type(0)
-    if reduce == "prod":
-        return kind.type(1)
+    if reduce == "prod" or kind == np.bool_:
+        return kind.type(reduce != "amax")
     if kind.kind in "fV":  # bfloat16 is of NumPy's kind V
         return kind.type(-np.inf if reduce == "amax" else np.inf)
     info = np.iinfo(kind)
@@ -151,8 +153,10 @@ def _by_rank(first: Any, v: Any, where: Any, shape: Any, reduce: str, hit: Any) 
     columns = wrap(np.full((size, depth), _neutral(first, reduce)))
     columns = S.put(columns, S.take(S.reshape(v, (-1,)), order, axis=0), (ordered, rank))
     full = S.concat([S.reshape(first, (size, 1)), columns], axis=1)
-    op = {"prod": S.prod, "amax": S.max, "amin": S.min}[reduce]
-    return S.reshape(op(full, axis=1), shape)
+    truths = first.array.dtype == np.bool_
+    op = {"prod": S.all if truths else S.prod, "amax": S.any if truths else S.max, "amin": S.all if truths else S.min}[reduce]
+    y = S.reshape(op(full, axis=1), shape)
+    return y if y.array.dtype == first.array.dtype else S.astype(y, first.array.dtype)
 
 
 def _put(x: Any, src: Any, index: Any) -> Any:
@@ -183,8 +187,17 @@ def _diagonal_scatter(x: Any, src: Any, offset: int, dim1: int, dim2: int) -> An
     return S.reshape(flat, shape)
 
 
+def _as_strided_scatter(x: Any, src: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
+    """A copy with what `as_strided` shows of it replaced."""
+    y = x.clone()
+    y.as_strided(size, stride, storage_offset).copy_(src)
+    return y
+
+
 def _index_reduce(x: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool) -> Any:
     d = dimension(dim, len(x.array.shape))
+    if not x.array.shape:
+        return _scatter_reduce(x, d, index, source, reduce, include_self)
     wide = wrap(raw_of(index).reshape([-1 if k == d else 1 for k in range(len(source.array.shape))]))
     return _scatter_reduce(x, d, wide.expand(*source.array.shape), source, reduce, include_self)
 
@@ -194,6 +207,8 @@ define(
     {
         "select_scatter(input, src, dim, index)": "_select_scatter(input, src, dim, index)",
         "slice_scatter(input, src, dim=0, start=None, end=None, step=1)": "_slice_scatter(input, src, dim, start, end, step)",
+        "as_strided_scatter(input, src, size, stride, storage_offset=None)":
+            "_as_strided_scatter(input, src, size, stride, storage_offset)",
         "diagonal_scatter(input, src, offset=0, dim1=0, dim2=1)": "_diagonal_scatter(input, src, offset, dim1, dim2)",
     },
     _NAMES,

@@ -88,6 +88,8 @@ def istft(
     hop = n_fft // 4 if hop_length is None else hop_length
     spectra = (input if len(input.array.shape) > 2 else input.unsqueeze(0)).transpose(-1, -2)
     half = spectra.array.shape[-1] != n_fft if onesided is None else onesided
+    if half and return_complex:
+        raise RuntimeError("cannot have onesided output if window or input is complex")
     norm = "ortho" if normalized else None
     pieces = fft.irfft(spectra, n=n_fft, norm=norm) if half else fft.ifft(spectra, norm=norm)
     if not half and not return_complex:

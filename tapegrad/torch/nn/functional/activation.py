@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import tapegrad.nn  # noqa: F401  declares its ops
+from tapegrad.registry.batching import levels
+from tapegrad.torch import _generator as generators
 from tapegrad.torch._functions import pointwise
 from tapegrad.torch._functions import softmax as _softmax
 from tapegrad.torch._functions._build import compiled
@@ -47,10 +51,17 @@ def _softplus(x: Any, beta: float, threshold: float) -> Any:
 def _rrelu_(x: Any, lower: float, upper: float, training: bool) -> Any:
     if not training:
         return S.leaky_relu(x, slope=(lower + upper) / 2)
-    from tapegrad.torch import rand_like
+    if levels():
+        from tapegrad.torch import rand_like
 
-    slope = wrap(rand_like(x).array * (upper - lower) + lower)
-    return S.where(S.greater(x, 0), x, S.multiply(x, slope))
+        slope = wrap(rand_like(x).array * (upper - lower) + lower)
+        return S.where(S.greater(x, 0), x, S.multiply(x, slope))
+    raw = np.asarray(x.read()[0])
+    below = raw <= 0  # a slope is drawn for each of these alone, in double precision
+    slopes = np.ones(raw.shape, raw.dtype)
+    low, high = (float(raw.dtype.type(end)) for end in (lower, upper))
+    slopes[below] = (generators.of(None).doubles(int(below.sum())) * (high - low) + low).astype(raw.dtype)
+    return S.multiply(x, wrap(slopes[()] if not raw.ndim else slopes))
 
 
 def _checked_gelu(x: Any, approximate: str) -> Any:

@@ -1,0 +1,5 @@
+"""Signal processing: `torch.signal`."""
+
+from tapegrad.torch.signal import windows
+
+__all__ = ["windows"]
