@@ -17,26 +17,21 @@ from tapegrad.asked import (
     cotangents_of,
     is_foreign,
     targets_of,
-    warn,
     way_out,
     zeros_for,
 )
 from tapegrad.core import recorder as rec
 from tapegrad.core.cuts import paused
-from tapegrad.core.engine import advance, sweep
 from tapegrad.core.foreign import WATCHING
-from tapegrad.core.node import WATCH, make_node
-from tapegrad.core.recorder import EMPTY, Recorder, state
-from tapegrad.core.tensor import WRAPPERS, Tensor, linked, standing_for, tensor
-from tapegrad.core.watching import origin, root, watch_all
+from tapegrad.core.recorder import Recorder
+from tapegrad.core.tensor import Tensor, standing_for, tensor
+from tapegrad.core.watching import watch_all
 from tapegrad.dtypes import float32, float64, is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, GradientError, ShapeError, SpentError
 from tapegrad.kernels.batched import Batched, Level
-from tapegrad.ops.convert import asarray
-from tapegrad.registry.backends import NAMES, backend_of
-from tapegrad.registry.batching import inside, matched, new_level, stacked
-from tapegrad.registry.lengths import brought_to, may_agree
+from tapegrad.registry.batching import inside, new_level, stacked
 from tapegrad.registry.space import F, space_of_type
+from tapegrad.seeds import pushed, seeds_of, source_of, swept
 from tapegrad.tree import flatten, unchanged_leaves
 from tapegrad.variable import STAND_INS, Variable, present
 
@@ -44,7 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
 
-    from tapegrad.core.node import Node
 
 
 @final
@@ -208,7 +202,7 @@ class GradientTape:
         targets = targets_of(target)
         leaves, rebuild = flatten(sources)
         check_sources(leaves)
-        seeds = self._seeds(targets, cotangents_of(output_gradients, target, len(targets)), leaves)
+        seeds = seeds_of(self._recorder, targets, cotangents_of(output_gradients, target, len(targets)), leaves)
         (found,) = self._sweep([seeds], leaves)
         if unconnected_gradients == "zero":
             found = [zeros_for(x) if g is None else g for g, x in zip(found, leaves, strict=True)]
@@ -278,14 +272,14 @@ class GradientTape:
             return self._batch(target, Batched(rows, _of_rows(size)), sources)
         if not size:
             return [None if x is None else F.zeros((0, *x.array.shape), dtype=x.array.dtype) for x in sources]
-        each = self._sweep([self._seeds([target], [tensor(rows[k])], sources) for k in range(size)], sources)
+        each = self._sweep([seeds_of(self._recorder, [target], [tensor(rows[k])], sources) for k in range(size)], sources)
         return [None if gs[0] is None else F.stack(list(gs)) for gs in zip(*each, strict=True)]
 
     def _batch(self, target: Any, seeds: Batched, sources: list[Any]) -> list[Any]:
         """The same from a batch of cotangents, in one sweep."""
         level = seeds.level
         with inside(level):
-            (found,) = self._sweep([self._seeds([target], [tensor(seeds)], sources)], sources)
+            (found,) = self._sweep([seeds_of(self._recorder, [target], [tensor(seeds)], sources)], sources)
         return [None if g is None else stacked(g, level) for g in found]
 
     def explain(self, target: Any, source: Any) -> str:
@@ -316,17 +310,7 @@ class GradientTape:
 
         Sources are tensors that it watches, or None, and the tape is persistent, and has been left.
         """
-        recorder = self._recorder
-        pairs = [
-            (node, t)
-            for x, t in zip(sources, tangents, strict=True)
-            if x is not None and (node := root(x.node, recorder)) is not None
-        ]
-        nodes = [None if y is None or not is_inexact(y.array.dtype) else root(y.node, recorder) for y in targets]
-        recorded = state.active is not EMPTY and _is_recorded([(n, None, t) for n, t in pairs], recorder)
-        with np.errstate(all="ignore"):
-            found = advance([(n, t if recorded else t.read()[0]) for n, t in pairs], nodes, recorder, recorded=recorded)
-        return [_tangent(y, t) for y, t in zip(targets, found, strict=True)]
+        return pushed(self._recorder, sources, tangents, targets)
 
     def _check_ready(self) -> None:
         if self._spent:
@@ -336,37 +320,6 @@ class GradientTape:
             )
         if not self._recorder.groups:
             raise GradientError("a derivative was asked of a tape that has recorded nothing: it was never entered")
-
-    def _seeds(self, targets: list[Any], cotangents: list[Any], sources: list[Any]) -> list[tuple[Node, Any]]:
-        """The nodes of the targets, each with its cotangent, a Tensor or None for ones."""
-        seeds: list[Any] = []
-        for y, given in zip(targets, cotangents, strict=True):
-            if not isinstance(y, Tensor):
-                continue
-            if not is_inexact(y.array.dtype):
-                warn("gradient of a target of dtype %s: only floating targets have one", y.array.dtype)
-                continue
-            g = given if given is None or isinstance(given, Tensor) else asarray(given)
-            if g is not None:
-                if g.shape != y.shape:
-                    if not may_agree(g.shape, y.shape):
-                        raise ShapeError(f"output_gradients: expected the target's shape {y.shape}, got {g.shape}")
-                    g = brought_to(g, y.shape)
-                wanted, got = y.array.dtype, g.array.dtype
-                if got != wanted:
-                    if got.kind == "c" and wanted.kind != "c":
-                        raise DTypeError(f"output_gradients: expected the target's dtype {wanted}, got {got}")
-                    g = F.cast(g, wanted)
-                here, there = backend_of(g.array), backend_of(y.array)
-                if here != there and here in NAMES and there in NAMES:
-                    g = asarray(g, backend=there)
-            node = root(y.node, self._recorder)
-            if node is None and any(y is x for x in sources):  # the gradient of a tensor for itself, watched or not
-                alone = rec.group(frozenset([self._recorder]))
-                node = _seeded(y, seeds) or make_node(WATCH, None, None, None, None, alone)
-            if node is not None:
-                seeds.append((node, y, g))
-        return seeds
 
     def _sweep(self, batches: list[Any], sources: list[Any]) -> list[list[Any]]:
         """Run the engine for each list of seeds, recorded if anybody else is recording what is swept."""
@@ -381,10 +334,10 @@ class GradientTape:
                 nodes = [
                     n
                     if x is not None and (n := x.node) is not None and n.p is None and recorder in n.owners.recorders
-                    else _source(x, recorder, seeds)
+                    else source_of(x, recorder, seeds)
                     for x in sources
                 ]
-                found.append(self._run(seeds, nodes, consume=consume and k == len(batches)))
+                found.append(swept(recorder, seeds, nodes, consume=consume and k == len(batches)))
         except BaseException:
             if paused:
                 rec.resume(paused)
@@ -397,65 +350,7 @@ class GradientTape:
             rec.release(recorder)
         return found
 
-    def _run(self, seeds: Any, nodes: list[Node | None], *, consume: bool) -> list[Any]:
-        recorder = self._recorder
-        if not seeds:
-            return [None] * len(nodes)
-        recorded = state.active is not EMPTY and _is_recorded(seeds, recorder)
-        started = [(n, _cotangent(y, g, recorded)) for n, y, g in seeds]
-        with np.errstate(all="ignore"):
-            if recorded:
-                found = sweep(started, nodes, recorder, recorded=True)
-                return [g if g is None else linked(g.array, g.node) for g in found]  # a tensor may be written to
-            consumed = recorder.groups.get(frozenset([recorder])) if consume else None
-            found = sweep(started, nodes, recorder, recorded=False, consumed=consumed)
-        return [g if g is None else WRAPPERS.get(type(g), tensor)(g) for g in found]
-
 
 def _of_rows(size: int) -> Level:
     """The level of a batch of so many rows of a Jacobian."""
     return new_level(size, randomness="same")
-
-
-def _tangent(y: Any, t: Any) -> Any:
-    if y is None:
-        return None
-    if t is None:
-        return F.zeros_like(tensor(y.array))
-    return linked(t.array, t.node) if isinstance(t, Tensor) else tensor(t)
-
-
-def _source(x: Any, recorder: Recorder, seeds: Any) -> Node | None:
-    """The node of a source for a recorder; None if it knows of none."""
-    return None if x is None else origin(x.node, recorder) or _seeded(x, seeds)
-
-
-def _seeded(x: Any, seeds: Any) -> Node | None:
-    """The node of a tensor among the targets, where it has none that the tape knows."""
-    return next((node for node, y, _ in seeds if y is x), None)
-
-
-def _is_recorded(seeds: Any, recorder: Recorder) -> bool:
-    """Whether somebody may record what a sweep from these seeds computes."""
-    # What the PyTorch style records by itself is not asked for here: its word for that is `create_graph`.  The tapes of
-    # transforms, which watch nothing by themselves, compose with it as with all others.
-    active = {r for r in state.active.recorders if r.keeping or not recorder.auto}
-    nodes = [n for n, _, _ in seeds] + [g.node for _, _, g in seeds if g is not None and g.node is not None]
-    if any(not n.owners.recorders.isdisjoint(active) for n in nodes):
-        return True
-    # A tape that did not record the target, for it was paused, may have recorded what leads to it.
-    return any(owners.nodes and not owners.recorders.isdisjoint(active) for owners in list(recorder.groups.values()))
-
-
-def _cotangent(y: Tensor, g: Tensor | None, recorded: bool) -> Any:
-    if g is not None:
-        return g if recorded else matched(g.read()[0], y.array)
-    raw = y.array
-    ones = _ONES.get(type(raw))
-    if ones is None:
-        ones = space_of_type(type(raw)).ones_like(raw)
-    return tensor(ones) if recorded else ones
-
-
-#: The cotangent of a sum, of a loss: the numbers of NumPy's that are never written to.
-_ONES: dict[type, Any] = {t: t(1) for t in (np.float32, np.float64)}

@@ -19,7 +19,7 @@ LEAVES = {"_version", "dtypes", "elsewhere", "errors", "info", "philox", "silenc
 CORE = LEAVES | {"core"}
 REGISTRY = CORE | {"kernels", "registry"}
 OPS = REGISTRY | {"ops"}
-PROGRAMS = OPS | {"tree", "variable", "recording", "asked", "inspect", "tape", "forward", "transforms"}
+PROGRAMS = OPS | {"tree", "variable", "recording", "asked", "inspect", "seeds", "tape", "forward", "transforms"}
 PROTOCOLS = {"protocols", "numpy_compositions", "numpy_functions"}
 NAMES = PROGRAMS | PROTOCOLS | {"fft", "functional", "linalg", "loss_scale", "nn", "random", "sparse", "special"}
 FACADES = NAMES | {"tapegrad"}  # write `import tapegrad as tg`, as a user does
@@ -36,7 +36,8 @@ MAY_IMPORT = {
     "recording": OPS | {"tree"},
     "asked": OPS | {"tree"},
     "inspect": OPS | {"variable"},
-    **dict.fromkeys(("tape", "forward"), OPS | {"tree", "variable", "recording", "asked", "inspect"}),
+    "seeds": OPS | {"asked"},
+    **dict.fromkeys(("tape", "forward"), OPS | {"tree", "variable", "recording", "asked", "inspect", "seeds"}),
     "transforms": PROGRAMS | {"random", "sparse"},
     "functional": OPS | {"tree", "variable"},
     "loss_scale": OPS | {"sparse", "tree", "variable"},

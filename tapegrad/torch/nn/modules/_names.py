@@ -31,7 +31,7 @@ def is_persistent(x: Any) -> bool:
 def typename(x: Any) -> str:
     """The name of an object's class as error messages show it."""
     if isinstance(x, Tensor) and hasattr(x, "type"):  # of this style: others have no such method
-        kind: str = x.type()  # type: ignore[attr-defined]
+        kind: str = x.type()
         return kind
     cls = x if isinstance(x, type) else type(x)
     module = cls.__module__
