@@ -110,6 +110,16 @@ def test_an_op_that_leaves_its_device_is_found(every_op: dict[str, Any]) -> None
     assert "exp: " in every_op["away where exp leaves"][0]
 
 
+@pytest.mark.interop("keras")
+def test_optimizers_of_both_styles_and_writes_to_variables_stay_on_the_device() -> None:
+    pytest.importorskip("keras")
+    found: dict[str, list[str]] = json.loads(run(str(PROGRAMS / "learning_stays_on_its_device.py")).splitlines()[-1])
+    assert {name: problems for name, problems in found.items() if problems} == {}
+    assert sum("torch" in name for name in found) >= 14
+    assert sum("keras" in name for name in found) >= 14
+    assert sum("variable" in name for name in found) == 17
+
+
 def test_a_context_says_where_new_arrays_are_made(on_three_cpus: dict[str, str]) -> None:
     found = on_three_cpus["context"]
     assert found.split() == ["CPU:1"] * 6 + ["CPU:2", "CPU:1", "CPU:0", "cpu", "cpu", "cpu"]

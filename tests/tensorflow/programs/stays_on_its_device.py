@@ -1,49 +1,25 @@
 """Run in a process of its own, with three logical CPUs: every op, and what learns, on the second of them.
 
-TensorFlow refuses to copy anything but int32 numbers (shapes and axes, which it keeps on the host by itself), whatever is
-made is looked at, and fetching a value is an error.  Prints what has left the device, and what leaves it where the kernel of
-`exp` does not care where it is.  Takes names of ops, for these alone.
+Prints what has left the device, and what leaves it where the kernel of `exp` does not care where it is.  Takes names of
+ops, for these alone.
 """
 
-# ruff: noqa: E402  devices are configured before anything is imported that makes tensors
 import json
 import sys
-import warnings
 
 import numpy as np
+import on_one_device as watch
 import tensorflow as tf
-
-CPU = tf.config.list_physical_devices("CPU")[0]
-tf.config.set_logical_device_configuration(CPU, [tf.config.LogicalDeviceConfiguration()] * 3)
+from on_one_device import AWAY, ON
 
 import tapegrad as tg
 from tapegrad import fft, linalg, nn, special  # noqa: F401  declares their ops
-from tapegrad.kernels import tensorflow_calls as calls
-from tapegrad.kernels.tensorflow_array import TFArray
 from tapegrad.registry.backends import tensorflow
 from tapegrad.registry.op import OPS
 from tapegrad.testing import Case, Draw
 from tapegrad.testing.law import testable
 
-warnings.simplefilter("ignore")
-tensorflow()
-tf.config.experimental.set_device_policy("silent_for_int32")
-AWAY = []
 LOOKED_AT = {}
-_fast, _again, _array = calls.fast, calls.again, TFArray.__array__
-
-
-def seen(found, name):
-    AWAY.extend(
-        f"{name} gave {t.dtype.name} {tuple(t.shape)} on {t.backing_device[-5:]}"
-        for t in (found if isinstance(found, list | tuple) else [found])
-        if isinstance(t, calls.EAGER) and t.dtype != tf.int32 and not t.backing_device.endswith(ON)
-    )
-    return found
-
-
-ON = "CPU:1"
-calls.fast = lambda context, name, *rest: seen(_fast(context, name, *rest), name)
 
 
 def differentiated(case, xs):
@@ -152,11 +128,7 @@ def learning():
         assert all(d.device == ON for d in (loss, *g, *outer.gradient(g, [x, w])))
 
 
-def fetched(*args, **words):
-    raise AssertionError("a value is fetched from the device")
-
-
-TFArray.__array__ = fetched
+watch.refuse_to_fetch()
 names = sys.argv[1:]
 for op in OPS.values():
     if testable(op) and (not names or op.name in names):
