@@ -2,97 +2,28 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 import warnings
 from typing import Any
 
 import numpy as np
 
-from tapegrad.core.backward import Hooked, Let, backward
-from tapegrad.core.node import Recorded
+from tapegrad.core.backward import backward
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.core.tensor import linked
 from tapegrad.errors import TapegradError
 from tapegrad.kernels.batched import Batched
-from tapegrad.kernels.numpy_scatter import Rows
 from tapegrad.registry.batching import inside, new_level
-from tapegrad.registry.rules import Variant
 from tapegrad.registry.space import F, space_of_type
+from tapegrad.seeds import ones_for
 from tapegrad.torch import _watching
-from tapegrad.torch._devices import device_of, moved, several
-from tapegrad.torch._errors import SPENT, translated
+from tapegrad.torch._accumulate import accumulate, as_gradient, called_hooks, leaf_of
+from tapegrad.torch._errors import translated
 from tapegrad.torch._graph import EdgeShape, GradientEdge
-from tapegrad.torch._inplace import add_into
-from tapegrad.torch._node_names import key_of_nodes, pattern_of
-from tapegrad.torch._recorder import IMPLICIT, OWNERS, is_leaf_node, own, switch
-from tapegrad.torch._sparse import Sparse, from_rows, joined
-from tapegrad.torch._tensor import STYLE, WITHOUT_DEVICE, Tensor, auto_of, beside, wrap
+from tapegrad.torch._recorder import IMPLICIT, is_leaf_node, own, switch
+from tapegrad.torch._spent import LET
+from tapegrad.torch._tensor import STYLE, beside
 from tapegrad.torch._versions import check
-
-#: Held while a gradient is added to a leaf's: several threads may do so.
-_ACCUMULATING = threading.Lock()
-
-
-# -- what is let go of -------------------------------------------------------------------------------
-def _spent(node: Any, _: Any) -> Any:
-    raise RuntimeError(SPENT)
-
-
-class _Spent(Recorded):
-    """An op of a node whose values are gone."""
-
-    __slots__ = ("pattern",)
-
-    def __init__(self, name: str, pattern: str) -> None:
-        super().__init__(name, _spent, _spent, _spent, _spent)
-        self.pattern = pattern  # as it was shown, and is
-
-
-def _twin(node: Any) -> Recorded | None:
-    """The op that takes the place of a node's own once its values are gone; itself if it has saved none."""
-    op = node.op
-    inner = op.op if type(op) is Hooked else op
-    if type(inner) is _Spent:
-        return None
-    if type(inner) is Variant:
-        if not _keeps_arrays(inner):
-            return None if type(op) is Hooked else op
-        keyed = key_of_nodes(inner)
-        if keyed is not None:  # a name such as MmBackward0 is a matter of the node: a twin for each key
-            key = inner, keyed(node)
-            twin = _TWINS.get(key) or _TWINS.setdefault(key, _Spent(op.name, pattern_of(node)))
-            if type(op) is Hooked:
-                op.op = twin
-            else:
-                node.op = twin
-            node.s = node.t = node.held = None
-            return None
-        twin = _Spent(op.name, pattern_of(node))
-    else:
-        release = getattr(inner, "release", None)
-        if release is not None:
-            release(node)
-            return None
-        if node.s is None or inner.name == "pick":
-            return op
-        twin = _Spent(op.name, pattern_of(node))
-    if type(op) is Hooked:
-        op.op = twin
-        node.s = node.t = node.held = None
-        return None
-    return twin
-
-
-@functools.cache
-def _keeps_arrays(op: Variant) -> bool:
-    return any(n == "y" or n in op.op.arrays for n in op.saved)
-
-
-#: Spent ops by the recorded form of an op and the key of its nodes.
-_TWINS: dict[Any, _Spent] = {}
-
-_LET = Let(OWNERS, _twin)
 
 
 # -- roots -------------------------------------------------------------------------------------------
@@ -130,10 +61,7 @@ def _ones(y: Any, recorded: bool) -> Any:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if raw.dtype.kind == "c":
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {y.dtype}")
-    if type(raw) is EdgeShape:
-        ones = space_of_type(raw.kind).ones(raw.shape, dtype=raw.dtype)
-    else:
-        ones = type(raw)(1) if isinstance(raw, np.generic) else space_of_type(type(raw)).ones_like(raw)
+    ones = space_of_type(raw.kind).ones(raw.shape, dtype=raw.dtype) if type(raw) is EdgeShape else ones_for(raw)
     return linked(ones, None) if recorded else ones
 
 
@@ -202,7 +130,7 @@ def _sweep(seeds: Any, sources: Any, create_graph: bool, keep: bool, *, whole: b
                 IMPLICIT,
                 sources=sources,
                 recorded=create_graph,
-                let=None if keep else _LET,
+                let=None if keep else LET,
                 check=check,
                 step=_watching.STEP[0],
                 mixed=_watching.MIXED[0],
@@ -213,18 +141,6 @@ def _sweep(seeds: Any, sources: Any, create_graph: bool, keep: bool, *, whole: b
     finally:
         TO_INPUTS.on = named
         switch(was)
-
-
-def as_gradient(g: Any) -> Any:
-    """A cotangent of a sweep as a tensor."""
-    if type(g) is Core:
-        out = STYLE.adopt(g)
-        return out
-    if type(g) is Rows:
-        return from_rows(g)
-    if hasattr(g, "dense"):
-        g = g.dense()
-    return wrap(g)
 
 
 def run_backward(
@@ -260,9 +176,9 @@ def _run_backward(
     found = _sweep(_roots(ys, gs, None, create_graph), sources, create_graph, keep, whole=True)
     if sources is None:
         for node, (g, fresh) in found.items():
-            x = _tensor_of(node)
+            x = leaf_of(node)
             if x is not None:
-                _accumulate(x, g, fresh, create_graph)
+                accumulate(x, g, fresh, create_graph)
         return
     done: set[int] = set()
     for given, node in zip(inputs, sources, strict=True):
@@ -272,7 +188,7 @@ def _run_backward(
         if node in found and id(x) not in done:
             done.add(id(x))
             g, fresh = found[node]
-            _accumulate(x, g, fresh, create_graph)
+            accumulate(x, g, fresh, create_graph)
 
 
 def _source(x: Any) -> Any:
@@ -280,81 +196,6 @@ def _source(x: Any) -> Any:
     if node is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     return node
-
-
-def _tensor_of(leaf: Any) -> Any:
-    """The tensor that a leaf is the node of, if it still exists."""
-    return None if leaf.s is None else leaf.s()
-
-
-def _hooks_of_leaf(x: Any, g: Any, *, adds: bool) -> Any:
-    """A leaf's gradient as its hooks leave it; those of the step that adds it are called if it `adds`."""
-    auto, node = getattr(x, "_auto", None), own(x.node)
-    if auto is None or node is None or not is_leaf_node(node):
-        return g
-    if auto.hooks:
-        g = _watching.call_hooks(auto.hooks, g)
-    if adds and auto.accumulate is not None:
-        g = auto.accumulate.run_before(g)
-    return g
-
-
-def _accumulate(x: Any, g: Any, fresh: bool, create_graph: bool) -> None:
-    auto = auto_of(x)
-    if type(x.array) not in WITHOUT_DEVICE and several() and not hasattr(g, "dense"):  # a CPU's number may have met a GPU's arrays
-        g = moved(g, device_of(x.array)) if isinstance(g, Core) else beside(g, x.array)
-    if auto.hooks or auto.accumulate is not None:
-        was = switch(create_graph)
-        try:
-            g = _hooks_of_leaf(x, as_gradient(g), adds=True)
-        finally:
-            switch(was)
-        fresh = False
-    with _ACCUMULATING:
-        first = auto.grad is None
-        _add(auto, g, fresh, create_graph)
-    if auto.post or auto.accumulate is not None:
-        was = switch(create_graph)
-        try:
-            for hook in list((auto.post or {}).values()):
-                if hook(x) is not None:
-                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-            if auto.accumulate is not None:
-                auto.accumulate.run_after(auto.grad if first or not isinstance(g, Core) else g)
-        finally:
-            switch(was)
-
-
-def _add(auto: Any, g: Any, fresh: bool, create_graph: bool) -> None:
-    have = auto.grad
-    if have is None:
-        auto.grad = _first(g, fresh, create_graph)
-    elif create_graph or have.node is not None:
-        was = switch(create_graph)
-        try:
-            auto.grad = STYLE.add(have, as_gradient(g) if type(g) is not Tensor else g)
-        finally:
-            switch(was)
-    elif type(have) is Sparse:
-        auto.grad = joined(have, as_gradient(g))
-    else:
-        raw = g.read()[0] if isinstance(g, Core) else g
-        add_into(have, raw.dense() if hasattr(raw, "dense") else raw)
-
-
-def _first(g: Any, fresh: bool, create_graph: bool) -> Any:
-    if isinstance(g, Core):
-        if create_graph and g.node is not None:
-            return STYLE.adopt(linked(g.array, g.node))
-        g = g.read()[0]
-        fresh = False
-    if type(g) is Rows:
-        return from_rows(g)
-    if hasattr(g, "dense"):
-        g, fresh = g.dense(), True
-    if type(g) is np.ndarray and not (fresh and g.base is None and g.flags.owndata and g.flags.writeable):
-        g = np.array(g)
-    return wrap(g)
 
 
 def grad(
@@ -445,7 +286,7 @@ def _result(x: Any, g: Any, create_graph: bool) -> Any:
         return made
     was = switch(create_graph)
     try:
-        return _hooks_of_leaf(x, made, adds=False)
+        return called_hooks(x, made, adds=False)
     finally:
         switch(was)
 

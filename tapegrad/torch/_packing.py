@@ -182,9 +182,9 @@ class Packed(Recorded):
 
     def release(self, node: Node) -> None:
         """Let go of what is packed."""
-        from tapegrad.torch._backward import _Spent
+        from tapegrad.torch._spent import Spent
 
-        node.op = _Spent(self.op.name, self.pattern)
+        node.op = Spent(self.op.name, self.pattern)
         node.s = node.t = None
 
 

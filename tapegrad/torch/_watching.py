@@ -139,9 +139,9 @@ def _keep_at(node: Any, where: weakref.ref[Any]) -> None:
     def keep(g: Any) -> Any:
         t = where()
         if t is not None and own(t.node) is at():  # it is still what this node made
-            from tapegrad.torch._backward import _add
+            from tapegrad.torch._accumulate import add
 
-            _add(t._auto, g, False, g.node is not None)
+            add(t._auto, g, False, g.node is not None)
         return g
 
     before = hooked(node).before
