@@ -17,6 +17,7 @@ from tapegrad.torch._storage import wrote
 from tapegrad.torch._tensor import OF_NUMPY, STYLE, WITHOUT_DEVICE, wrap
 from tapegrad.torch._views import note_put, putter, spoil, store_of, take, view_of
 from tapegrad.torch._warnings import warn
+from tapegrad.torch._write_checks import check
 
 
 def getitem(x: Any, key: Any) -> Any:
@@ -64,7 +65,7 @@ def _picker(index: Any) -> Any:
 def setitem(x: Any, key: Any, value: Any) -> None:
     """Write what an index picks."""
     index, basic = plain(x, key)
-    _inplace.check(x, as_view=basic, part=x.array[index] if basic and type(x.array) is np.ndarray else None)
+    check(x, as_view=basic, part=x.array[index] if basic and type(x.array) is np.ndarray else None)
     v = _value(x, value)
     if type(x.array) not in WITHOUT_DEVICE and _devices.several():
         v = _devices.moved(v, _devices.device_of(x.array))
