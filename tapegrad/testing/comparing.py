@@ -9,6 +9,7 @@ import numpy as np
 
 from tapegrad.errors import ArgumentError
 from tapegrad.testing.binding import parameter_names
+from tapegrad.testing.numeric import eps_in
 from tapegrad.testing.outcome import Failure, brief
 from tapegrad.testing.profiles import profile_named
 from tapegrad.testing.report import GradientCheckError, Result, argument_lines
@@ -146,7 +147,7 @@ def _apart(a: Trial, b: Trial, xs: list[Any], ys: list[Any], point: Point, *, va
             return Failure("compare", f"the gradients have the shapes {x.shape} and {y.shape}")
         if not x.size:
             continue
-        eps = max(float(np.finfo(z.dtype).eps) for z in (x, y))
+        eps = max(eps_in(z.dtype) for z in (x, y))
         scale = float(np.max(np.abs(x[np.isfinite(x)]), initial=0.0)) + 1e-3
         with np.errstate(all="ignore"):
             apart = np.where((x == y) | (np.isnan(x) & np.isnan(y)), 0.0, np.abs(x - y))

@@ -76,6 +76,7 @@ RANDOM = (
     + ("from code",) * 3
     + ("scales", "tiny", "large", "rows", "one zero", "ends", "negative")
 )
+_MOST_OF_HALF = 6e4  # float16 ends at 65504
 _SIZES = (1, 2, 2, 3, 3, 4, 4, 5, 6, 8, 2, 3)
 
 
@@ -229,6 +230,8 @@ class Source:
             x = as_complex(self.rng, *parts, mixed=recipe in MIXED and lo == -math.inf and hi == math.inf)
             if recipe == "one zero":
                 x = np.where(parts[0] == 0, 0, x)
+        if np.dtype(w.dtype).char == "e":
+            x = np.clip(x, -_MOST_OF_HALF, _MOST_OF_HALF)
         return np.asarray(x).astype(w.dtype, copy=False)
 
     def _free_shapes(self, k: int, long: int) -> dict[int, tuple[int, ...]]:

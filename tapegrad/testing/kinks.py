@@ -53,7 +53,7 @@ def _jumps(t: Trial, u: list[Any]) -> bool:
             return True
         apart = [np.abs(y - z).max(initial=0.0) for ys in (above, below) for y, z in zip(ys, t.ys_before, strict=True)]
         sizes.append(float(max(apart, default=0.0)))
-        if len(sizes) == 2 and not stays(*sizes, sizes[1]):
+        if len(sizes) == 2 and not stays(sizes[0], sizes[1], sizes[1]):
             return False
     return bool(stays(*sizes)) and sizes[2] > 1e-9 * t.settings.usual
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from tapegrad.testing.numeric import eps_in
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -82,18 +84,7 @@ def differentiable(op: Op) -> bool:
 # -- comparing ---------------------------------------------------------------------------------------
 def eps_of(*groups: Sequence[Any]) -> float:
     """The coarsest rounding among floating arrays."""
-    return max((_eps(x.dtype) for group in groups for x in group if x is not None), default=0.0)
-
-
-def _eps(dtype: Any) -> float:
-    if dtype.kind in "fc":
-        return float(np.finfo(dtype).eps)
-    if dtype.kind == "V":
-        import ml_dtypes
-
-        eps: Any = ml_dtypes.finfo(dtype).eps  # type: ignore[no-untyped-call]
-        return float(eps)
-    return 0.0
+    return max((eps_in(x.dtype) for group in groups for x in group if x is not None), default=0.0)
 
 
 def wide(x: Any) -> Any:

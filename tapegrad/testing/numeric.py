@@ -8,6 +8,7 @@ that is not certain is `UNRESOLVED`, never a pass.
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -91,7 +92,7 @@ class _Line:
                 size += float(np.vdot(a, b))
                 largest, longest = max(largest, float(a.max())), max(longest, float(b.max()))
                 length += float(b.sum())
-                eps = max(eps, _eps(c))
+                eps = max(eps, eps_in(c.dtype))
         self.size = size
         #: Sizes of the cotangents, and their sums.
         self.weights = [np.abs(g) for g in gs]
@@ -102,6 +103,7 @@ class _Line:
         self.rounding = eps * (size + 100 * largest * longest + 10 * self.expected)
         self.slopes: list[float] = []  # as differences have them
         self.roundings: list[float] = []  # of each output, relative; as the first step shows them
+        self.quantum = 0.0  # what the rounding of double precision to single does to the arguments of a function inside
         self.seen: dict[int, tuple[float, float, float]] = {}
 
     def at(self, k: int, *, noisy: bool = True) -> tuple[float, float, float]:
@@ -124,9 +126,13 @@ class _Line:
         difference = noise = 0.0
         if noisy and not self.roundings:
             self.roundings = list(map(rounding_of, above))
-        for j, (g, y, z, weights, total) in enumerate(
-            zip(self.gs, above, below, self.weights, self.sums, strict=True)
-        ):
+            coarse = max(self.roundings, default=0.0)
+            self.quantum = sum(
+                coarse * float(np.vdot(np.abs(_wide(c)), np.abs(x)))
+                for c, x in zip(self.grads, self.xs, strict=True)
+                if coarse > eps_in(x.dtype)
+            )
+        for j, (g, y, z, weights, total) in enumerate(zip(self.gs, above, below, self.weights, self.sums, strict=True)):
             if y.size:
                 w = _wide(y)
                 difference += float(np.vdot(g, w - _wide(z)).real)
@@ -134,6 +140,7 @@ class _Line:
                     size = np.abs(w)
                     least = min(1.0, float(size.max())) if self.usual is None else self.usual
                     noise += self.roundings[j] * (float(np.vdot(weights, size)) + least * total)
+        noise += self.quantum
         slope = abs(difference) / (2 * h)
         if not again and math.isfinite(slope):
             self.slopes.append(slope)
@@ -150,19 +157,22 @@ class _Line:
         return self.size + self.moved
 
 
-def _eps(y: Any) -> float:
-    return (
-        2.220446049250313e-16
-        if y.dtype.char in "dD"
-        else float(np.finfo(y.dtype).eps)
-        if y.dtype.kind in "fc"
-        else 1e-16
-    )
+@cache
+def eps_in(dtype: Any) -> float:
+    """The rounding of numbers of a dtype, relative; 0 where nothing is rounded."""
+    if dtype.kind in "fc":
+        return float(np.finfo(dtype).eps)
+    if dtype.kind == "V":
+        import ml_dtypes
+
+        eps: Any = ml_dtypes.finfo(dtype).eps  # type: ignore[no-untyped-call]
+        return float(eps)
+    return 0.0
 
 
 def rounding_of(y: Any) -> float:
     """The rounding of values: of single precision where all are numbers of it, and not whole ones, whatever their dtype."""
-    eps = _eps(y)
+    eps = eps_in(y.dtype)
     if eps < _EPS32 and y.size and bool((y == y.astype(np.complex64 if y.dtype.kind == "c" else np.float32)).all()):
         return eps if bool((y == np.round(y)).all()) else _EPS32
     return eps

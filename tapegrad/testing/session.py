@@ -257,6 +257,8 @@ class Session:
 
     def examine(self, point: Point, result: Result | None = None, names: Iterable[str] | None = None) -> Failure | None:
         """The properties on one input; the first that fails."""
+        if not all(np.isfinite(point.xs[i]).all() for i in self.system.active):
+            raise Refused("an argument is not finite")
         t = Trial(self.system, point, self.settings)
         with np.errstate(all="ignore"):
             try:

@@ -161,7 +161,10 @@ class _Line:
         moved = _real(p.g, above - below)
         size = np.abs(p.g) * np.maximum(np.abs(above), np.abs(below))
         claimed = _real(p.c, up[p.k] - down[p.k])
-        return (moved - claimed) / (2 * h), 2 * rounding_of(above) * size / h, np.abs(moved) / (2 * h)
+        rounding = rounding_of(above)
+        if rounding > _EPS:  # single precision inside, to which the arguments are rounded too
+            size = size + 0.5 * np.abs(p.c * p.columns[p.k])
+        return (moved - claimed) / (2 * h), 2 * rounding * size / h, np.abs(moved) / (2 * h)
 
     def rounding(self, p: Points, claims: float) -> Any:
         """Of the claim itself."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Domain = tuple[float, float]
 
 
-_NARROW = frozenset("efF")  # half and single precision, and complex numbers of single precision
+_NARROW = frozenset("eEfF")  # half (bfloat16: E) and single precision, and complex numbers of single precision
 
 
 class Refused(Exception):
@@ -107,6 +107,7 @@ class Trial:
     __slots__ = (
         "_pull",
         "_steps",
+        "_wider",
         "active",
         "empty",
         "finite",
@@ -134,6 +135,7 @@ class Trial:
         self.xs = fresh(point.xs)
         self.kinked = False
         self._steps: dict[bool, list[Any]] = {}
+        self._wider: tuple[Trial | None] | None = None
         with np.errstate(all="ignore"):
             try:
                 self.ys, self._pull = system.run(self.xs)
@@ -206,6 +208,11 @@ class Trial:
         """The same input in double precision; None where it is that, or the function does not take it or stay in it."""
         if not self.active or all(x.dtype.char not in _NARROW for x in self.active):
             return None
+        if self._wider is None:
+            self._wider = (self._widened(),)
+        return self._wider[0]
+
+    def _widened(self) -> Trial | None:
         xs = [_wide(x) if isinstance(x, np.ndarray) and x.dtype.char in _NARROW else x for x in self.kept]
         try:
             made = Trial(self.system, Point(xs, self.point.label, self.point.seed, tame=self.point.tame), self.settings)
@@ -296,7 +303,8 @@ def _relative(g: Any, y: Any) -> Any:
     size = np.abs(y)
     largest = float(size.max(initial=0.0)) or 1.0
     size = np.where(size > 0, np.maximum(size, 1e-8 * largest), largest)
-    return np.asarray(g / size, y.dtype)
+    made = np.asarray(g / size, y.dtype)
+    return made if np.isfinite(made).all() else g  # more than half precision can hold
 
 
 def _one_hot(g: Any, i: int) -> Any:

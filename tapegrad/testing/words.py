@@ -99,13 +99,22 @@ def array(
     _check_dims("array", dims)
     if not lo < hi:
         raise ArgumentError(f"array(lo=..., hi=...): expected lo < hi, got {lo} and {hi}")
+    chosen = dtype_named(dtype if dtype is not None else np.complex128 if complex else np.float64)
+    return Word(dims or None, lo, hi, chosen, fixed=fixed or chosen.kind in "iub")
+
+
+def dtype_named(given: Any) -> Any:
+    """NumPy's dtype of a name or a class; bfloat16 too, which `ml_dtypes` has."""
+    if str(given).rpartition(".")[2] == "bfloat16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
     try:
-        chosen = np.dtype(dtype if dtype is not None else np.complex128 if complex else np.float64)
+        return np.dtype(given)
     except TypeError:
         raise ArgumentError(
-            f"array(dtype={dtype!r}): expected a dtype that NumPy has, such as 'float32' or 'float16'"
+            f"array(dtype={given!r}): expected a dtype by its name, such as 'float32', 'float16' or 'bfloat16'"
         ) from None
-    return Word(dims or None, lo, hi, chosen, fixed=fixed or chosen.kind in "iub")
 
 
 def broadcast(*, lo: float = -math.inf, hi: float = math.inf, complex: bool = False) -> Word:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
+import numpy as np
 import pytest
 
+from tapegrad.errors import ArgumentError
 from tapegrad.testing import examine
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -63,6 +66,94 @@ def test_a_module_of_tensorflow() -> None:
     assert examine(right, x=("b", 2), **FAST).ok
     assert right.w.numpy().tolist() == before
     assert "the gradient of variables[0]" in str(examine(wrong, x=("b", 2), **FAST))
+
+
+def not_differentiated_again(tf: Any) -> Any:
+    class Once(tf.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.w = tf.Variable([1.5, -2.5])
+
+        def __call__(self, x: Any) -> Any:
+            @tf.custom_gradient
+            def scaled(x: Any, w: Any) -> Any:
+                return w * x, lambda g: (tf.stop_gradient(w) * g, tf.reduce_sum(tf.stop_gradient(x) * g, axis=0))
+
+            return scaled(x, tf.convert_to_tensor(self.w))
+
+    return Once()
+
+
+@pytest.mark.interop("tensorflow")
+def test_second_derivatives_reach_the_variables_of_a_module() -> None:
+    import tensorflow as tf
+
+    for style in (tf, importlib.import_module("tapegrad.tf")):
+        found = examine(not_differentiated_again(style), x=("b", 2), **FAST)
+        assert getattr(found.failure, "property", None) in ("second", "forward"), str(found)
+        assert examine(variables_of(style)[0], x=("b", 2), **FAST).properties["second"]
+
+
+@pytest.mark.interop("tensorflow")
+def test_a_module_that_is_bound_to_single_precision_is_checked_in_it() -> None:
+    import tensorflow as tf
+
+    class Bound(tf.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.w = tf.Variable([[1.5, -2.5]])
+            self.k = tf.constant(2.0)
+
+        def __call__(self, x: Any) -> Any:
+            return tf.nn.tanh(x @ self.w) * self.k
+
+    result = examine(Bound(), x=("b", 1), **FAST)
+    assert result.ok, str(result)
+    assert result.properties["second"]
+
+
+@pytest.mark.interop("tensorflow")
+def test_a_module_whose_variables_cannot_be_reached_is_refused() -> None:
+    import tensorflow as tf
+
+    class Closed(tf.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.parts = ((tf.Variable([1.5, -2.5]),),)
+
+        def __call__(self, x: Any) -> Any:
+            return self.parts[0][0] * x
+
+    with pytest.raises(ArgumentError, match="give a function of their values"):
+        examine(Closed(), x=("b", 2), **FAST)
+
+
+@pytest.mark.interop("tensorflow")
+def test_a_layer_of_keras_in_double_precision_and_to_second_order() -> None:
+    keras = pytest.importorskip("keras")
+    if keras.backend.backend() != "tensorflow":
+        pytest.skip("Keras is on another backend in this process")
+    import tensorflow as tf
+
+    class Wrong(keras.layers.Layer):  # type: ignore[name-defined,misc]
+        def build(self, shape: Any) -> None:
+            self.w = self.add_weight(shape=(shape[-1],), initializer="ones")
+
+        def call(self, x: Any) -> Any:
+            return self.w * x + tf.stop_gradient(self.w)
+
+    for layer, ok in ((keras.layers.Dense(2, activation="tanh"), True), (Wrong(), False)):
+        layer(np.zeros((2, 3), "float32"))
+        before = layer.get_weights()
+        word = "inputs" if ok else "x"
+        result = examine(layer, inputs={word: ("b", 3)}, **FAST)
+        assert result.ok is ok, str(result)
+        assert all((a == b).all() for a, b in zip(before, layer.get_weights(), strict=True))
+        if ok:
+            assert result.properties["second"]
+            assert not result.unresolved
+        else:
+            assert "variables[0]" in str(result)
 
 
 @pytest.mark.interop("torch")

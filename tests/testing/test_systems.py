@@ -190,7 +190,7 @@ def test_arguments_in_lower_precision_are_differentiated_in_double_precision(dty
     wrong = made(0.5)
     assert wrong.failure is not None
     assert wrong.failure.property == "numeric"
-    with pytest.raises(ArgumentError, match="expected a dtype that NumPy has"):
+    with pytest.raises(ArgumentError, match="expected a dtype by its name"):
         array("n", dtype="bfloat")
 
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.testing import kinks
-from tapegrad.testing.numeric import FINER, OK, UNRESOLVED, WRONG, Verdict, compare, dot, largest_of, size_of
+from tapegrad.testing.numeric import FINER, OK, UNRESOLVED, WRONG, Verdict, compare, dot, eps_in, largest_of, size_of
 from tapegrad.testing.outcome import HOLDS, SILENT, UNDECIDED, Failure
-from tapegrad.testing.properties.precision import near_in
 from tapegrad.testing.trial import Refused, filled, fresh
 
 if TYPE_CHECKING:
@@ -45,7 +44,9 @@ def _differences(t: Trial) -> Outcome:
         if verdict.state == OK:
             return HOLDS
         if verdict.state == WRONG:
-            near = _along(t, t.direction(relative=True), hurried=True)  # does not step over a pole or a branch close to zero
+            near = _along(
+                t, t.direction(relative=True), hurried=True
+            )  # does not step over a pole or a branch close to zero
             if near.state == OK or (not t.settings.shrinking and _right_closer(t, u, verdict)):
                 return HOLDS
             return _at_kink(t, near if near.state == WRONG else verdict)
@@ -53,11 +54,9 @@ def _differences(t: Trial) -> Outcome:
 
 
 def _in_double(t: Trial, wide: Trial) -> Outcome:
-    """Of arguments in lower precision: the derivative is right in double precision, and nearly the same in theirs."""
+    """Of arguments in lower precision: the derivative is right in double precision; `precision` looks at theirs."""
     if all(c.dtype == x.dtype for c, x in zip(wide.grads, wide.active, strict=True)):
-        outcome = _differences(wide)
-        same = len({x.dtype for x in t.active}) == 1
-        return near_in(wide, t.active[0].dtype) if outcome is HOLDS and same else outcome
+        return _differences(wide)
     # The vjp is in lower precision itself, whatever it is given: right but for its last digit.
     wide.grads = [np.asarray(c, x.dtype) for c, x in zip(wide.grads, wide.active, strict=True)]
     verdict = _along(wide, wide.direction())
@@ -184,7 +183,7 @@ def linear(t: Trial) -> Outcome:
 
 def eps_of(t: Trial) -> float:
     """The coarsest rounding among arguments and outputs."""
-    return max((float(np.finfo(x.dtype).eps) for x in (*t.active, *t.ys) if x.dtype.kind in "fc"), default=_EPS)
+    return max((eps_in(x.dtype) for x in (*t.active, *t.ys)), default=_EPS)
 
 
 def _some(xs: list[Any]) -> str:
@@ -221,7 +220,10 @@ def forward(t: Trial) -> Outcome:
 
 def second(t: Trial) -> Outcome:
     """The vjp is a function of inputs and cotangent, and its own vjp is its derivative."""
-    if t.settings.order < 2 or t.empty or t.kinked or not t.finite or not t.point.tame:
+    if t.settings.order < 2 or t.empty or not t.finite or not t.point.tame:
+        return SILENT
+    t = t.widened() or t
+    if t.kinked or not t.finite or any(c.dtype != x.dtype for c, x in zip(t.grads, t.active, strict=True)):
         return SILENT
     system = t.system.second(t.kept, t.gs)
     if system is None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tapegrad.testing.numeric import eps_in
 from tapegrad.testing.outcome import HOLDS, SILENT, Failure
 from tapegrad.testing.properties.agreement import apart, steady
 from tapegrad.testing.trial import filled
@@ -66,7 +67,7 @@ def _alike(a: Any, b: Any) -> bool:
     if a.shape != b.shape:
         return False
     size = float(np.abs(b).max(initial=0.0))
-    return float(np.abs(a - b).max(initial=0.0)) <= 1e3 * float(np.finfo(b.dtype).eps) * size
+    return float(np.abs(a - b).max(initial=0.0)) <= 1e3 * eps_in(b.dtype) * size
 
 
 def _moved(t: Trial, axis: int, n: int) -> list[int]:

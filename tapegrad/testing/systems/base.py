@@ -40,6 +40,8 @@ class System(ABC):
     compiles = False
     #: Whether it can be told which leaves are differentiated, so that the others' gradients are not computed.
     selects = False
+    #: The dtypes of half precision that it has.
+    halves: tuple[str, ...] = ("float16",)
     #: Whether pullbacks can be mapped over a batch.
     batches = False
 

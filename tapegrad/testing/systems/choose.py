@@ -172,11 +172,9 @@ def as_numpy(x: Any) -> Any:
 
         return x.numpy() if isinstance(x, Tensor) else x
     if framework == "torch" and hasattr(x, "detach"):
-        if str(x.dtype) == "torch.bfloat16":
-            raise ArgumentError(
-                "an example of bfloat16: NumPy, which differences are taken in, has none; give x.float()"
-            )
-        return x.detach().cpu().numpy()
+        from tapegrad.testing.systems.torch import array_of
+
+        return array_of(x.cpu())
     if framework == "mygrad" and hasattr(x, "data"):
         return np.asarray(x.data)
     if framework in ("tensorflow", "jax", "autograd") and hasattr(x, "dtype") and hasattr(x, "__array__"):

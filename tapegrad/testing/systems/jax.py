@@ -33,6 +33,7 @@ class Jax(System):
     framework = "jax"
     shows = frozenset(["saved", "integers"])
     compiles = True
+    halves = ("float16", "bfloat16")
     selects = True
     batches = True
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tapegrad.testing.systems.base import is_float
 from tapegrad.testing.words import like
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     #: A function, examples, words.
     Opened = tuple[Any, Sequence[Any], dict[str, Any]]
@@ -30,13 +31,9 @@ def functional(module: Any, call: Callable[..., Any], examples: Sequence[Any], w
 
 
 def with_variables(
-    module: Any,
-    variables: Sequence[Any],
-    call: Callable[..., Any],
-    examples: Sequence[Any],
-    words: dict[str, Any],
+    module: Any, variables: Sequence[Any], call: Callable[..., Any], examples: Sequence[Any], words: dict[str, Any]
 ) -> Opened:
-    """A layer of the TensorFlow style, in the precision of its variables.
+    """A layer of the TensorFlow style, in double precision where its variables can be.
 
     `call(args, kwargs, values)` is the layer's output where its variables have these values.
     """
@@ -47,8 +44,108 @@ def with_variables(
     target = module.call if hasattr(module, "call") else module.__call__
     given = [p for p in inspect.signature(target).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
     _described(layer, given, "variables", type(module).__name__)
-    layer.of_variables = True  # type: ignore[attr-defined]  # so that there is no second order
-    return layer, examples, {**words, "variables": [like(np.asarray(v)) for v in variables]}
+    values = [np.asarray(v) for v in variables]
+    doubled = [x.astype(np.float64) if is_float(x) and x.dtype.kind != "c" else x for x in values]
+    return layer, examples, {**words, "variables": list(map(like, doubled))}
+
+
+def is_keras(module: Any) -> bool:
+    """Whether a layer or a model is one of Keras 3, which can be called without its variables' state."""
+    return hasattr(module, "stateless_call") and getattr(module, "built", False)
+
+
+def of_keras(layer: Any) -> tuple[list[Any], Callable[..., Any]]:
+    """The trainable variables of a Keras layer, and its call with other values for them: in double precision, if it can be."""
+    layer = _doubled(layer)
+    rest = [v.value for v in layer.non_trainable_variables]
+
+    def call(args: Any, kwargs: Any, values: list[Any]) -> Any:
+        return layer.stateless_call(values, rest, *args, **kwargs)[0]
+
+    return [v.value for v in layer.trainable_variables], call
+
+
+def _doubled(layer: Any) -> Any:
+    """A copy of a Keras layer in double precision; the layer itself where it says too little of itself for that."""
+    try:
+        made = type(layer).from_config(_in_double(layer.get_config()))
+        if not made.built:
+            made.build_from_config(layer.get_build_config())
+        made.set_weights(layer.get_weights())
+    except Exception:  # a layer of one's own need not have a configuration, and says so in its own way
+        return layer
+    return made if len(made.trainable_variables) == len(layer.trainable_variables) else layer
+
+
+def _in_double(config: Any) -> Any:
+    """The configuration with double precision in the place of single precision, all the way down."""
+    if isinstance(config, dict):
+        return {k: _in_double(v) for k, v in config.items()}
+    if isinstance(config, list | tuple):
+        return type(config)(map(_in_double, config))
+    return "float64" if isinstance(config, str) and config == "float32" else config
+
+
+class Swap:
+    """A module whose attributes hold tensors for the time of a call, in the place of its variables.
+
+    `whole`: whether each of the variables is an attribute of the module, or of what it is made of.
+    """
+
+    def __init__(self, module: Any, held: Sequence[Any], kinds: Sequence[Any]) -> None:
+        self.module = module
+        self.places = list(_places(module, {id(v): k for k, v in enumerate(held)}, set()))
+        self.whole = {k for _, _, k in self.places} == set(range(len(held)))
+        self.double = True
+        self.kinds = kinds
+
+    def __call__(self, args: Any, kwargs: Any, values: list[Any], cast: Callable[[Any, Any], Any]) -> Any:
+        """The output for these values; in the variables' own precision, if double precision is refused."""
+        if self.double:
+            try:
+                return self._with(values, args, kwargs)
+            except Exception:  # each framework has a class of its own for two dtypes that do not go together
+                own = self._in_their_own(args, kwargs, values, cast)  # raises if it is not for precision
+                self.double = False
+                return own
+        return self._in_their_own(args, kwargs, values, cast)
+
+    def _in_their_own(self, args: Any, kwargs: Any, values: list[Any], cast: Callable[[Any, Any], Any]) -> Any:
+        given = [cast(x, self.kinds[0]) for x in args]
+        return self._with([cast(x, kind) for x, kind in zip(values, self.kinds, strict=True)], given, kwargs)
+
+    def _with(self, values: Sequence[Any], args: Any, kwargs: Any) -> Any:
+        before = [store[name] for store, name, _ in self.places]
+        try:
+            for store, name, k in self.places:
+                store[name] = values[k]
+            return self.module(*args, **kwargs)
+        finally:
+            for (store, name, _), v in zip(self.places, before, strict=True):
+                store[name] = v
+
+
+def _places(x: Any, held: dict[int, int], seen: set[int]) -> Iterator[tuple[Any, Any, int]]:
+    """Where variables are: (an object's attributes or a list, the name, which variable)."""
+    if id(x) in seen:
+        return
+    seen.add(id(x))
+    attributes = getattr(x, "__dict__", None)
+    items: Any = ()
+    if type(x) is list:
+        items = [(x, k, v) for k, v in enumerate(x)]
+    elif type(x) is dict:
+        items = [(x, k, v) for k, v in x.items()]
+    elif hasattr(x, "trainable_variables") and isinstance(attributes, dict):
+        items = [(attributes, k, v) for k, v in attributes.items()]
+    elif isinstance(x, tuple | list):
+        items = [(None, k, v) for k, v in enumerate(x)]
+    for store, name, v in items:
+        if id(v) in held:
+            if store is not None:
+                yield store, name, held[id(v)]
+        else:
+            yield from _places(v, held, seen)
 
 
 def _described(layer: Any, given: Sequence[inspect.Parameter], more: str, name: str) -> None:

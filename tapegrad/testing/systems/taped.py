@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tapegrad.core.tensor import Tensor
+from tapegrad.errors import ArgumentError
 from tapegrad.forward import ForwardAccumulator
 from tapegrad.ops.convert import asarray
 from tapegrad.ops.parts import astype
@@ -15,10 +16,9 @@ from tapegrad.registry.op import Op
 from tapegrad.registry.public import op_of
 from tapegrad.tape import GradientTape
 from tapegrad.testing.systems.base import EVERYTHING, System, outputs
-from tapegrad.testing.systems.modules import functional, with_variables
+from tapegrad.testing.systems.modules import Swap, functional, is_keras, of_keras, with_variables
 from tapegrad.testing.trial import filled
 from tapegrad.transforms.batch import vmap
-from tapegrad.transforms.custom_reverse import custom_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,9 +33,7 @@ def make(f: Any, name: str, call: Call, active: Sequence[int]) -> System:
     """A function of tensors; single if it is an op."""
     body = f.body if isinstance(f, Op) else f
     single = isinstance(f, Op) or op_of(f) is not None
-    made = Taped(name, call, active, [body], single=single)
-    made.once = hasattr(f, "of_variables")
-    return made
+    return Taped(name, call, active, [body], single=single)
 
 
 def opened(f: Any, examples: Sequence[Any], words: dict[str, Any]) -> Opened:
@@ -46,39 +44,23 @@ def opened(f: Any, examples: Sequence[Any], words: dict[str, Any]) -> Opened:
         return functional(f, functional_call, examples, words)
     if not getattr(f, "trainable_variables", ()):
         return f, examples, words
-    held = [getattr(v, "value", v) if not isinstance(v, Tensor) else v for v in f.trainable_variables]
+    if is_keras(f):
+        values, call = of_keras(f)
+        return with_variables(f, [v.numpy() for v in values], call, examples, words)
+    held = list(f.trainable_variables)
+    swap = Swap(f, held, [v.array.dtype for v in held])
+    if not swap.whole:
+        raise ArgumentError(
+            f"{type(f).__name__}: some of its variables are no attributes of it or of its parts; give a function of their "
+            f"values, such as check(lambda x, w: ..., x=('b', 'n'), w=('n', 'm'))"
+        )
 
-    def call(args: Any, kwargs: Any, values: list[Any]) -> Any:
-        return _with_variables(f, held, values, args, kwargs)
+    def cast(x: Any, kind: Any) -> Any:
+        return astype(x, kind) if np.dtype(x.array.dtype).kind == "f" else x
 
-    return with_variables(f, [v.numpy() for v in held], call, examples, words)
-
-
-def _with_variables(module: Any, held: list[Any], values: list[Any], args: Any, kwargs: Any) -> Any:
-    """The module's output where its variables have other values; their gradients are those of the values."""
-
-    @custom_gradient
-    def run(*flat: Any) -> Any:
-        inputs, given = flat[: len(args)], flat[len(args) :]
-        before = [v.numpy().copy() for v in held]
-        for v, x in zip(held, given, strict=True):
-            v.assign(x)
-        with GradientTape(persistent=True) as tape:
-            tape.watch(list(inputs))
-            kind = held[0].array.dtype
-            cast = [astype(x, kind) if np.dtype(x.array.dtype).kind == "f" else x for x in inputs]
-            y = module(*cast, **kwargs)
-
-        def pull(*g: Any, variables: Any = ()) -> Any:
-            given = list(g) if isinstance(y, list | tuple) else g[0]
-            found = tape.gradient(y, [*inputs, *held], output_gradients=given, unconnected_gradients="zero")
-            return (found, [None] * len(variables)) if variables else found
-
-        for v, x in zip(held, before, strict=True):
-            v.assign(x)
-        return y, pull
-
-    return run(*args, *values)
+    return with_variables(
+        f, [v.numpy() for v in held], lambda args, kwargs, values: swap(args, kwargs, values, cast), examples, words
+    )
 
 
 def wrapper(style: str) -> Callable[[Any], Any]:
@@ -102,10 +84,9 @@ class Taped(System):
     framework = "tapegrad"
     shows = EVERYTHING
     has_jvp = True
+    halves = ("float16", "bfloat16")
     selects = True
     wrap: Callable[[Any], Any] = staticmethod(asarray)
-    #: Whether the vjp is not differentiated: a layer's variables are set to their values from outside.
-    once = False
 
     def __init__(
         self, name: str, call: Call, active: Sequence[int], sources: Sequence[Any], *, single: bool = True
@@ -190,8 +171,6 @@ class Taped(System):
         return [[None if c is None else np.asarray(c.array) for c in cs] for cs in (total, after)]  # type: ignore[return-value]
 
     def second(self, xs: Arrays, gs: Arrays) -> System | None:
-        if self.once:
-            return None
         n = len(xs)
 
         def pullback(tensors: list[Any]) -> Any:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from tapegrad.errors import ArgumentError
 from tapegrad.testing.systems.base import System, outputs
-from tapegrad.testing.systems.modules import with_variables
+from tapegrad.testing.systems.modules import Swap, is_keras, of_keras, with_variables
 from tapegrad.testing.trial import filled
 
 if TYPE_CHECKING:
@@ -20,50 +21,30 @@ if TYPE_CHECKING:
 
 def make(f: Any, name: str, call: Call, active: Sequence[int]) -> System:
     """A function of tf tensors; single if it has a gradient of its own."""
-    made = TensorFlow(name, call, active, [f], single=hasattr(f, "__wrapped__"))
-    if hasattr(f, "of_variables"):  # which are set to their values from outside, where no outer tape sees it
-        made.twice = made.has_jvp = False
-    return made
+    return TensorFlow(name, call, active, [f], single=hasattr(f, "__wrapped__"))
 
 
 def opened(f: Any, examples: Sequence[Any], words: dict[str, Any]) -> tuple[Any, Sequence[Any], dict[str, Any]]:
-    """A module (a layer, say) as a function of its inputs; its variables are added as arguments when it has been built."""
+    """A module or a layer as a function of its inputs; its variables are added as arguments when it has been built."""
     import tensorflow as tf
 
+    if is_keras(f) and f.trainable_variables:
+        values, call = of_keras(f)
+        return with_variables(f, values, call, examples, words)
     if not isinstance(f, tf.Module) or not f.trainable_variables:
         return f, examples, words
     held = list(f.trainable_variables)
+    swap = Swap(f, held, [v.dtype for v in held])
+    if not swap.whole:
+        raise ArgumentError(
+            f"{type(f).__name__}: some of its variables are no attributes of it or of its parts; give a function of their "
+            f"values, such as check(lambda x, w: ..., x=('b', 'n'), w=('n', 'm'), framework='tensorflow')"
+        )
 
-    def call(args: Any, kwargs: Any, values: list[Any]) -> Any:
-        return _with_variables(f, held, values, args, kwargs)
+    def cast(x: Any, kind: Any) -> Any:
+        return tf.cast(x, kind) if x.dtype.is_floating else x
 
-    return with_variables(f, held, call, examples, words)
-
-
-def _with_variables(module: Any, held: list[Any], values: list[Any], args: Any, kwargs: Any) -> Any:
-    """The module's output where its variables have other values; their gradients are those of the values."""
-    import tensorflow as tf
-
-    def run(*flat: Any) -> Any:
-        inputs, given = flat[: len(args)], flat[len(args) :]
-        before = [v.numpy() for v in held]
-        for v, x in zip(held, given, strict=True):
-            v.assign(x)
-        with tf.GradientTape(persistent=True) as tape:
-            tape.watch(inputs)
-            cast = [tf.cast(x, held[0].dtype) if x.dtype.is_floating else x for x in inputs]
-            y = module(*cast, **kwargs)
-
-        def pull(*g: Any, variables: Any = None) -> Any:
-            given = g if isinstance(y, list | tuple) else g[0]
-            found = tape.gradient(y, [*inputs, *held], output_gradients=given, unconnected_gradients="zero")
-            return (found, [None] * len(variables)) if variables is not None else found
-
-        for v, x in zip(held, before, strict=True):
-            v.assign(x)
-        return y, pull
-
-    return tf.custom_gradient(run)(*args, *values)
+    return with_variables(f, held, lambda args, kwargs, values: swap(args, kwargs, values, cast), examples, words)
 
 
 @final
@@ -75,6 +56,7 @@ class TensorFlow(System):
     shows = frozenset(["saved", "integers", "shapes", "precisions"])
     has_jvp = True
     selects = True
+    halves = ("float16", "bfloat16")
 
     def __init__(
         self, name: str, call: Call, active: Sequence[int], sources: Sequence[Any], *, single: bool = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, final
@@ -10,6 +11,7 @@ import numpy as np
 
 from tapegrad.testing.systems.base import System, outputs
 from tapegrad.testing.systems.modules import functional
+from tapegrad.testing.words import dtype_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -49,6 +51,7 @@ class Torch(System):
 
     framework = "torch"
     shows = _SHOWS
+    halves = ("float16", "bfloat16")
     selects = True
     batches = True
 
@@ -68,14 +71,14 @@ class Torch(System):
         before = torch.get_num_threads()
         torch.set_num_threads(1)
         try:
-            yield
+            with warnings.catch_warnings():  # of its own use of what it no longer recommends, in forward mode for one
+                warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"torch\.")
+                yield
         finally:
             torch.set_num_threads(before)
 
     def _tensors(self, xs: Arrays, *, watched: bool) -> list[Any]:
-        import torch
-
-        made = [torch.from_numpy(_positive(x)) if isinstance(x, np.ndarray) else x for x in xs]
+        made = [tensor_of(x) if isinstance(x, np.ndarray) else x for x in xs]
         if watched:
             for i in self.active:
                 made[i].requires_grad_()
@@ -89,7 +92,7 @@ class Torch(System):
         import torch
 
         with torch.no_grad():
-            return [_array(y) for y in self._outputs(self._tensors(xs, watched=False))]
+            return [array_of(y) for y in self._outputs(self._tensors(xs, watched=False))]
 
     def run(self, xs: Arrays) -> tuple[list[Any], Pull]:
         import torch
@@ -102,11 +105,11 @@ class Torch(System):
         def pull(gs: Arrays) -> list[Any]:
             if not attached:
                 return [None] * len(sources)
-            given = [torch.from_numpy(_positive(gs[k])) for k in attached]
+            given = [tensor_of(gs[k]) for k in attached]
             found = torch.autograd.grad([ys[k] for k in attached], sources, given, retain_graph=True, allow_unused=True)
-            return [None if c is None else _array(c) for c in found]
+            return [None if c is None else array_of(c) for c in found]
 
-        return [_array(y) for y in ys], pull
+        return [array_of(y) for y in ys], pull
 
     def batched(self, xs: Arrays, moved: Arrays, gs: Arrays) -> tuple[list[Any], list[Any]]:
         import torch
@@ -124,9 +127,9 @@ class Torch(System):
             ys, back = made
             return ys, back(cotangents)
 
-        stacked = [tuple(torch.from_numpy(_positive(x)) for x in part) for part in (moved, gs)]
+        stacked = [tuple(tensor_of(x) for x in part) for part in (moved, gs)]
         ys, found = torch.func.vmap(one)(*stacked)
-        return [_array(y) for y in ys], [_array(c) for c in found]
+        return [array_of(y) for y in ys], [array_of(c) for c in found]
 
     def accumulated(self, xs: Arrays, gs: Arrays) -> tuple[list[Any], list[Any]] | None:
         import torch
@@ -136,12 +139,12 @@ class Torch(System):
         ys = self._outputs(tensors)
         if not all(y.requires_grad for y in ys):
             return None
-        given = [torch.from_numpy(_positive(g)) for g in gs]
+        given = [tensor_of(g) for g in gs]
         for _ in range(2):
             torch.autograd.backward(ys, given, retain_graph=True)
-        total = [None if x.grad is None else _array(x.grad).copy() for x in sources]
+        total = [None if x.grad is None else array_of(x.grad).copy() for x in sources]
         after = torch.autograd.grad(ys, sources, given, allow_unused=True)
-        return total, [None if c is None else _array(c) for c in after]
+        return total, [None if c is None else array_of(c) for c in after]
 
     def jvp(self, xs: Arrays, ts: Arrays) -> list[Any]:
         forward_ad: Any = import_module("torch.autograd.forward_ad")  # whose functions have no types
@@ -150,7 +153,7 @@ class Torch(System):
             for i, t in zip(self.active, self._tensors(ts, watched=False), strict=True):
                 tensors[i] = forward_ad.make_dual(tensors[i], t)
             duals: Any = [forward_ad.unpack_dual(y) for y in self._outputs(tensors)]
-            return [_array(d.primal) * 0 if d.tangent is None else _array(d.tangent) for d in duals]
+            return [array_of(d.primal) * 0 if d.tangent is None else array_of(d.tangent) for d in duals]
 
     def second(self, xs: Arrays, gs: Arrays) -> System | None:
         import torch
@@ -190,5 +193,19 @@ def _positive(x: Any) -> Any:
     return x if all(s > 0 for s in x.strides) or not x.size else x.copy()
 
 
-def _array(y: Any) -> Any:
-    return y.detach().resolve_conj().resolve_neg().numpy()
+def tensor_of(x: Any) -> Any:
+    """A tensor of an array, in the same memory where torch knows its strides."""
+    import torch
+
+    x = _positive(x)
+    if x.dtype.kind == "V":  # bfloat16, which NumPy does not have of its own
+        return torch.from_numpy(x.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(x)
+
+
+def array_of(y: Any) -> Any:
+    """The values of a tensor as an array."""
+    import torch
+
+    y = y.detach().resolve_conj().resolve_neg()
+    return y.view(torch.int16).numpy().view(dtype_named("bfloat16")) if y.dtype == torch.bfloat16 else y.numpy()
