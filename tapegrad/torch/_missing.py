@@ -13,7 +13,6 @@ _WHEN = "write it in Python, or keep this part in PyTorch"
 _INSTEAD = {
     **dict.fromkeys(("torch.fx", "torch.export", "torch._dynamo", "torch._inductor"), _COMPILED),
     **dict.fromkeys(("torch.mps", "torch.xpu", "torch.mtia"), _WHERE),
-    "torch.hub": "it downloads nothing: build the model, and give the file of its weights to torch.load",
     **dict.fromkeys(("torch.quantization", "torch.ao", "torch.nn.quantized"), "it has no quantized tensors: " + _WHEN),
     "torch.utils.cpp_extension": "it has no C++ to extend: " + _WHEN,
     "torch.autograd.variable": "Variable is in torch.autograd",

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,26 @@ DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
 
 _LONG_RANGE = 1 << 28
 _LOWER = np.uint64((1 << 24) - 1)
+_CHUNK = 1 << 16  # numbers at a time: what is between words and numbers stays in the cache, which is twice as fast
 _MOST_PERMUTED = (2**32 - 1) // 20
+
+
+def _in_chunks(n: int, dtype: Any, draw: Callable[[int], Array]) -> Array:
+    """What `draw(n)` gives, some at a time."""
+    if n <= _CHUNK:
+        return draw(n)
+    out = np.empty(n, dtype)
+    for start in range(0, n, _CHUNK):
+        out[start : start + _CHUNK] = draw(min(_CHUNK, n - start))
+    return out
 
 
 def uniform(generator: Generator, n: int, low: float, high: float, dtype: np.dtype[Any]) -> Array:
     """`n` numbers evenly spread over [low, high), of a floating dtype."""
+    return _in_chunks(n, dtype, lambda k: _uniform(generator, k, low, high, dtype))
+
+
+def _uniform(generator: Generator, n: int, low: float, high: float, dtype: np.dtype[Any]) -> Array:
     if dtype == float64:
         drawn = generator.doubles(n)
         if (low, high) != (0, 1):
@@ -75,7 +91,7 @@ def _count_of(dtype: np.dtype[Any]) -> int:
 
 def coins(generator: Generator, n: int, p: float) -> Array:
     """`n` truth values, true with probability `p`."""
-    return generator.doubles(n) < p
+    return _in_chunks(n, np.bool_, lambda k: generator.doubles(k) < p)
 
 
 def coins_of(generator: Generator, p: Array) -> Array:

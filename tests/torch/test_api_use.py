@@ -17,7 +17,6 @@ PLAIN = 397
 
 #: Not there, each with the reason.
 LACKING = {
-    "torch.utils.model_zoo.load_url": "downloads weights",
     "torch.onnx.export": "a graph format of PyTorch's",
     "torch.futures.Future": "for calls to other processes",
     "torch.futures.wait_all": "for calls to other processes",
@@ -83,7 +82,7 @@ def test_a_name_that_is_lacking_says_so_and_names_the_nearest(place: str, name: 
 
 @pytest.mark.parametrize(
     ("place", "name", "instead"),
-    [("", "fx", "call the function or module itself"), ("", "hub", "torch.load"), ("utils", "cpp_extension", "in Python")],
+    [("", "fx", "call the function or module itself"), ("utils", "cpp_extension", "in Python")],
 )  # fmt: skip
 def test_a_part_that_is_not_here_says_what_to_do_without_it(place: str, name: str, instead: str) -> None:
     with pytest.raises(AttributeError, match=f"lacks it; .*{instead}"):

@@ -199,3 +199,12 @@ def test_a_state_has_its_size_and_a_clone_goes_on_alike() -> None:
         RuntimeError, match="CPUGeneratorImplState of size 5056 but found the input RNG state size to be 5"
     ):
         g.set_state_bytes(bytes(5))
+
+
+def test_numbers_that_fill_a_tensor_are_its_memory() -> None:
+    from tapegrad import torch as ours
+
+    x = ours.empty(3, 4)
+    x.uniform_()
+    assert x.array.base is None  # of a view the whole would have been copied
+    assert ours.rand(3, 4).array.base is None

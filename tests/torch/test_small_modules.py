@@ -122,3 +122,62 @@ def test_a_function_is_as_it_was_after_the_compilers_words() -> None:
         return x + 2
 
     assert (f(1), g(1), T.compiler.is_compiling()) == (2, 3, False)
+
+
+def test_the_blocks_of_a_transformers_layer_are_overridden_by_pytorchs_names():
+    calls = []
+
+    class Encoder(T.nn.TransformerEncoderLayer):
+        def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
+            calls.append(("attend", attn_mask is None, is_causal))
+            return super()._sa_block(x, attn_mask, key_padding_mask, is_causal=is_causal)
+
+        def _ff_block(self, x):
+            return x * 0
+
+    class Decoder(T.nn.TransformerDecoderLayer):
+        def _mha_block(self, x, mem, attn_mask, key_padding_mask, is_causal=False):
+            calls.append(("remember", tuple(mem.shape)))
+            return super()._mha_block(x, mem, attn_mask, key_padding_mask, is_causal)
+
+    x, memory = T.randn(3, 2, 4), T.randn(5, 2, 4)
+    layer = Encoder(4, 2, 8, dropout=0.0)
+    y = layer(x)
+    half = layer.norm1(x + layer.self_attn(x, x, x)[0])
+    T.testing.assert_close(y, layer.norm2(half))
+    Decoder(4, 2, 8)(x, memory)
+    assert calls == [("attend", True, False), ("remember", (5, 2, 4))]
+
+
+def test_dropout_is_part_of_each_block():
+    layer = T.nn.TransformerDecoderLayer(4, 2, 8, dropout=1.0)
+    x = T.randn(3, 2, 4)
+    assert not layer._sa_block(x, None, None).any()
+    assert not layer._mha_block(x, x, None, None).any()
+    assert not layer._ff_block(x).any()
+
+
+def test_names_that_programs_take_from_modules():
+    assert T.nn.GRU(2, 3, 2)._flat_weights_names[4:] == ["weight_ih_l1", "weight_hh_l1", "bias_ih_l1", "bias_hh_l1"]
+    assert T.nn.Conv2d(1, 1, (3, 5), padding=(1, 2))._reversed_padding_repeated_twice == [2, 2, 1, 1]
+    assert T.nn.Conv2d(1, 1, (3, 4), padding="same")._reversed_padding_repeated_twice == [1, 2, 1, 1]
+    assert T.nn.modules.module._addindent("a\nb", 3) == "a\n   b"
+    w = T.nn.init._no_grad_uniform_(T.empty(50), 2.0, 3.0)
+    assert 2 <= float(w.min()) < float(w.max()) <= 3
+    assert T.nn.utils.fuse_conv_bn_eval is T.nn.utils.fusion.fuse_conv_bn_eval
+
+
+def test_a_module_that_is_to_be_filled_draws_nothing():
+    T.manual_seed(0)
+    expected = T.rand(2).tolist()
+    T.manual_seed(0)
+    layer = T.nn.utils.skip_init(T.nn.Linear, 3, 4, bias=False)
+    assert layer.weight.shape == (4, 3)
+    assert T.rand(2).tolist() == expected
+    with pytest.raises(RuntimeError, match="Expected a Module"):
+        T.nn.utils.skip_init(int, 3)
+
+
+def test_what_waits_for_its_shape_says_so():
+    assert str(T.nn.LazyLinear(2).weight) == repr(T.nn.LazyLinear(2).weight) == "<UninitializedParameter>"
+    assert str(T.nn.LazyBatchNorm1d().running_mean) == "<UninitializedBuffer>"

@@ -42,7 +42,11 @@ def drawn(shape: tuple[int, ...], draw: Draw, generator: Any, each: tuple[int, .
             raise RuntimeError(NO_RANDOM)
     batch = tuple(level for level in batch if level.randomness == "different")
     full = (*(level.size for level in batch), *shape)
-    found: Any = draw(source, math.prod(full)).reshape((*full, *each))
+    found: Any = draw(source, math.prod(full))
+    if found.base is None:  # its shape is changed, where `reshape` gives a view, which is copied where memory is to be owned
+        found.resize((*full, *each), refcheck=False)
+    else:
+        found = found.reshape((*full, *each))
     for level in batch:  # the outermost one is the first axis
         found = Batched(found, level)
     return found

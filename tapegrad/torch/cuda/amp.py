@@ -6,6 +6,8 @@ from typing import Any
 
 from tapegrad.torch import amp as _amp
 from tapegrad.torch._missing import refusing
+from tapegrad.torch.amp import custom_bwd as _custom_bwd
+from tapegrad.torch.amp import custom_fwd as _custom_fwd
 
 
 class GradScaler(_amp.GradScaler):
@@ -22,6 +24,16 @@ class autocast(_amp.autocast):
         from tapegrad.torch import float16
 
         super().__init__("cuda", enabled=enabled, dtype=dtype or float16, cache_enabled=cache_enabled)
+
+
+def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:
+    """`amp.custom_fwd` for a GPU."""
+    return _custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
+
+
+def custom_bwd(bwd: Any) -> Any:
+    """`amp.custom_bwd` for a GPU."""
+    return _custom_bwd(bwd, device_type="cuda")
 
 
 __getattr__ = refusing(globals())

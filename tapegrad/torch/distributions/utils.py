@@ -126,3 +126,7 @@ def one_of(probs: Any, logits: Any) -> None:
 def softplus(x: Any) -> Any:
     """log(1 + exp(x)), without overflow."""
     return torch.logaddexp(x, torch.zeros_like(x))
+
+
+#: PyTorch's names for what libraries of distributions import.
+_standard_normal, _sum_rightmost = standard_normal, sum_rightmost

@@ -280,3 +280,6 @@ sparse = _old(sparse_)
 
 
 __getattr__ = refusing(globals())
+
+#: PyTorch's inner names, which libraries of models import.
+_no_grad_uniform_, _no_grad_normal_, _no_grad_fill_, _no_grad_trunc_normal_ = uniform_, normal_, constant_, trunc_normal_

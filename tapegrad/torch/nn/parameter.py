@@ -23,6 +23,11 @@ class UninitializedParameter(Parameter):
         made.__class__ = UninitializedParameter
         return made
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    __str__ = __repr__
+
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Become a parameter of this shape, whose values mean nothing yet."""
         materialize(self, shape, device, dtype)
@@ -43,6 +48,11 @@ class UninitializedBuffer(Buffer):
         auto_of(made).flags["lazy buffer"] = True
         made.__class__ = UninitializedBuffer
         return made
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    __str__ = __repr__
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Become a buffer of this shape, whose values mean nothing yet."""

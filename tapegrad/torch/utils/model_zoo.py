@@ -1,10 +1,5 @@
-"""Weights from the web: not fetched here."""
+"""The older home of `torch.hub.load_state_dict_from_url`."""
 
-from __future__ import annotations
+from tapegrad.torch.hub import load_state_dict_from_url as load_url
 
-from typing import Any
-
-
-def load_url(url: str, *_: Any, **__: Any) -> Any:
-    """Refuse: download the file yourself and give its path to `torch.load`."""
-    raise NotImplementedError(f"load_url({url!r}): tapegrad downloads nothing; fetch the file and give its path to torch.load")
+__all__ = ["load_url"]

@@ -8,7 +8,7 @@ from itertools import chain
 from operator import index as as_int
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.torch.nn.modules.module import Module, _indented
+from tapegrad.torch.nn.modules.module import Module, _addindent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -177,7 +177,7 @@ class ModuleList(_Ordered):
         if not runs:
             return f"{self._get_name()}()"
         lines = [
-            _indented(f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}") for a, b, text in runs
+            _addindent(f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}", 2) for a, b, text in runs
         ]
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
 

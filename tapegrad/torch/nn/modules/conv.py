@@ -67,6 +67,16 @@ class _ConvNd(Module):
         self.padding_mode = padding_mode
         self._make(bias, device, dtype)
 
+    @property
+    def _reversed_padding_repeated_twice(self) -> list[int]:
+        """The padding as `pad` takes it, last axis first."""
+        if self.padding == "same":
+            total = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
+            pairs = [(t // 2, t - t // 2) for t in total]
+        else:
+            pairs = [(p, p) for p in (repeated(0, self._rank) if self.padding == "valid" else self.padding)]
+        return [w for pair in reversed(pairs) for w in pair]
+
     def _weight_shape(self) -> tuple[int, ...]:
         i, o = self.in_channels, self.out_channels
         lead = (i, o // self.groups) if self.transposed else (o, i // self.groups)
@@ -130,19 +140,10 @@ class _Conv(_ConvNd):
             in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device, dtype
         )
 
-    def _widths(self) -> list[int]:
-        """The padding as `pad` takes it, last axis first."""
-        if self.padding == "same":
-            total = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
-            pairs = [(t // 2, t - t // 2) for t in total]
-        else:
-            pairs = [(p, p) for p in (repeated(0, self._rank) if self.padding == "valid" else self.padding)]
-        return [w for pair in reversed(pairs) for w in pair]
-
     def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
         f = getattr(F, f"conv{self._rank}d")
         if self.padding_mode != "zeros":
-            input = F.pad(input, self._widths(), mode=self.padding_mode)
+            input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             return f(input, weight, bias, self.stride, 0, self.dilation, self.groups)
         return f(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
 

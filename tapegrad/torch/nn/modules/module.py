@@ -319,7 +319,7 @@ class Module(_hooks.Hooks, Walks, Conversions):
     def __repr__(self) -> str:
         extra = self.extra_repr()
         own = extra.split("\n") if extra else []
-        below = [f"({name}): {_indented(repr(module))}" for name, module in self._modules.items()]
+        below = [f"({name}): {_addindent(repr(module), 2)}" for name, module in self._modules.items()]
         if len(own) == 1 and not below:
             return f"{self._get_name()}({own[0]})"
         if not own and not below:
@@ -327,9 +327,10 @@ class Module(_hooks.Hooks, Walks, Conversions):
         return f"{self._get_name()}(\n  " + "\n  ".join(own + below) + "\n)"
 
 
-def _indented(text: str) -> str:
-    first, *rest = text.split("\n")
-    return "\n".join([first, *("  " + line for line in rest)])
+def _addindent(s_: str, numSpaces: int) -> str:
+    """A text whose lines but the first are moved in."""
+    first, *rest = s_.split("\n")
+    return "\n".join([first, *(" " * numSpaces + line for line in rest)])
 
 
 __all__ = [

@@ -70,14 +70,22 @@ class _Layer(Module):
         self.__dict__.setdefault("activation", F.relu)
 
     def _around(self, i: int, x: Any, block: Any) -> Any:
-        """A block with its normalisation, dropout and the way past it."""
-        norm, drop = getattr(self, f"norm{i}"), getattr(self, f"dropout{i}")
+        """A block with its normalisation and the way past it."""
+        norm = getattr(self, f"norm{i}")
         if self.norm_first:
-            return x + drop(block(norm(x)))
-        return norm(x + drop(block(x)))
+            return x + block(norm(x))
+        return norm(x + block(x))
 
-    def _dense(self, x: Any) -> Any:
-        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+    # Programs override the blocks, by PyTorch's names: to see the weights of attention, or to change them.
+    def _sa_block(self, x: Any, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Any:
+        y = self.self_attn(
+            x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, need_weights=False, is_causal=is_causal
+        )[0]
+        return self.dropout1(y)
+
+    def _ff_block(self, x: Any) -> Any:
+        drop = self.dropout3 if self._decoder else self.dropout2
+        return drop(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
 class TransformerEncoderLayer(_Layer):
@@ -85,11 +93,9 @@ class TransformerEncoderLayer(_Layer):
 
     def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
         def attend(x: Any) -> Any:
-            return self.self_attn(
-                x, x, x, attn_mask=src_mask, key_padding_mask=src_key_padding_mask, need_weights=False, is_causal=is_causal
-            )[0]
+            return self._sa_block(x, src_mask, src_key_padding_mask, is_causal=is_causal)
 
-        return self._around(2, self._around(1, src, attend), self._dense)
+        return self._around(2, self._around(1, src, attend), self._ff_block)
 
 
 class TransformerDecoderLayer(_Layer):
@@ -109,17 +115,18 @@ class TransformerDecoderLayer(_Layer):
         memory_is_causal: bool = False,
     ) -> Any:
         def attend(x: Any) -> Any:
-            return self.self_attn(
-                x, x, x, attn_mask=tgt_mask, key_padding_mask=tgt_key_padding_mask, need_weights=False, is_causal=tgt_is_causal
-            )[0]
+            return self._sa_block(x, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
 
         def remember(x: Any) -> Any:
-            return self.multihead_attn(
-                x, memory, memory, attn_mask=memory_mask, key_padding_mask=memory_key_padding_mask, need_weights=False,
-                is_causal=memory_is_causal,
-            )[0]  # fmt: skip
+            return self._mha_block(x, memory, memory_mask, memory_key_padding_mask, memory_is_causal)
 
-        return self._around(3, self._around(2, self._around(1, tgt, attend), remember), self._dense)
+        return self._around(3, self._around(2, self._around(1, tgt, attend), remember), self._ff_block)
+
+    def _mha_block(self, x: Any, mem: Any, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Any:
+        y = self.multihead_attn(
+            x, mem, mem, attn_mask=attn_mask, key_padding_mask=key_padding_mask, need_weights=False, is_causal=is_causal
+        )[0]
+        return self.dropout2(y)
 
 
 def _copies(module: Any, n: int) -> ModuleList:

@@ -23,8 +23,10 @@ __all__ = [
 _LATER = {
     "weight_norm": "normalised", "remove_weight_norm": "normalised", "spectral_norm": "normalised",
     "remove_spectral_norm": "normalised",
+    **dict.fromkeys(["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"], "fusion"),
+    "skip_init": "init",
 }  # fmt: skip
-_MODULES = ("fusion", "parametrizations", "parametrize", "prune", "stateless")
+_MODULES = ("fusion", "init", "parametrizations", "parametrize", "prune", "stateless")
 
 
 def __getattr__(name: str) -> Any:
