@@ -23,6 +23,7 @@ from tapegrad.ops import nn_activation as _activation
 from tapegrad.ops import nn_attention as _attention
 from tapegrad.ops import nn_distance as _distance
 from tapegrad.ops import nn_embedding as _embedding
+from tapegrad.ops import nn_image_pools as _pools
 from tapegrad.ops import nn_images as _images
 from tapegrad.ops import nn_linear as _linear
 from tapegrad.ops import nn_loss as _loss
@@ -64,23 +65,23 @@ conv_transpose = _images.conv_transpose
 conv_transpose1d = _images.conv_transpose1d
 conv_transpose2d = _images.conv_transpose2d
 conv_transpose3d = _images.conv_transpose3d
-max_pool = _images.max_pool
-max_pool1d = _images.max_pool1d
-max_pool2d = _images.max_pool2d
-max_pool3d = _images.max_pool3d
-max_pool_with_indices = _images.max_pool_with_indices
-avg_pool = _images.avg_pool
-avg_pool1d = _images.avg_pool1d
-avg_pool2d = _images.avg_pool2d
-avg_pool3d = _images.avg_pool3d
-adaptive_avg_pool = _images.adaptive_avg_pool
-adaptive_avg_pool1d = _images.adaptive_avg_pool1d
-adaptive_avg_pool2d = _images.adaptive_avg_pool2d
-adaptive_avg_pool3d = _images.adaptive_avg_pool3d
-adaptive_max_pool = _images.adaptive_max_pool
-adaptive_max_pool1d = _images.adaptive_max_pool1d
-adaptive_max_pool2d = _images.adaptive_max_pool2d
-adaptive_max_pool3d = _images.adaptive_max_pool3d
+max_pool = _pools.max_pool
+max_pool1d = _pools.max_pool1d
+max_pool2d = _pools.max_pool2d
+max_pool3d = _pools.max_pool3d
+max_pool_with_indices = _pools.max_pool_with_indices
+avg_pool = _pools.avg_pool
+avg_pool1d = _pools.avg_pool1d
+avg_pool2d = _pools.avg_pool2d
+avg_pool3d = _pools.avg_pool3d
+adaptive_avg_pool = _pools.adaptive_avg_pool
+adaptive_avg_pool1d = _pools.adaptive_avg_pool1d
+adaptive_avg_pool2d = _pools.adaptive_avg_pool2d
+adaptive_avg_pool3d = _pools.adaptive_avg_pool3d
+adaptive_max_pool = _pools.adaptive_max_pool
+adaptive_max_pool1d = _pools.adaptive_max_pool1d
+adaptive_max_pool2d = _pools.adaptive_max_pool2d
+adaptive_max_pool3d = _pools.adaptive_max_pool3d
 pixel_shuffle = _images.pixel_shuffle
 pixel_unshuffle = _images.pixel_unshuffle
 unfold = _images.unfold
