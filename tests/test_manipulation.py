@@ -1,5 +1,6 @@
 """Ops that move, repeat and surround elements: values against NumPy's, gradients by counting, batches by looping."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -164,3 +165,27 @@ def test_numpys_integers_are_axes_of_a_jacobian_too():
         tape.watch(x)
         y = tg.expand_dims(x, axis=axis)
     assert tape.jacobian(y, x).shape == (1, 2, 3, 2, 3)
+
+
+@pytest.mark.parametrize("cuts", [[2, 4], [0, 0, 6], [-2], [5, 3], [4, 9], [], (np.int64(2), 5)])
+def test_cuts_of_a_split_are_those_of_numpy(cuts: Any) -> None:
+    x = tg.asarray(np.arange(12.0).reshape(2, 6))
+    with tg.GradientTape() as tape:
+        tape.watch(x)
+        parts = tg.split(x, cuts, axis=1)
+        total = sum((k + 1) * tg.sum(part) for k, part in enumerate(parts))
+    expected = np.split(x.numpy(), cuts, axis=1)
+    assert [p.numpy().tolist() for p in parts] == [p.tolist() for p in expected]
+    counted = np.zeros((2, 6))
+    for k, (a, b) in enumerate(itertools.pairwise([0, *cuts, 6])):
+        counted[:, a:b] += k + 1
+    assert np.array_equal(tape.gradient(total, x).numpy(), counted)
+
+
+def test_parts_of_a_split_that_nobody_uses_have_no_gradient() -> None:
+    x = tg.asarray(np.arange(6.0))
+    with tg.GradientTape() as tape:
+        tape.watch(x)
+        _, middle, _ = tg.split(x, 3)
+        y = tg.sum(middle**2)
+    assert tape.gradient(y, x).numpy().tolist() == [0, 0, 4, 6, 0, 0]

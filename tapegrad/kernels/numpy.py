@@ -153,6 +153,7 @@ from tapegrad.kernels.numpy_shape import (  # noqa: F401  kernels too
     flip,
     getitem,
     ones_beside,
+    parts,
     permute_dims,
     put_diagonal,
     reshape,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -92,6 +93,11 @@ def stack(arrays: Any, *, axis: int = 0) -> Any:
 # -- indexing ----------------------------------------------------------------------------------------
 def getitem(x: Any, index: Any) -> Any:
     return x[index]
+
+
+def parts(x: Any, cuts: Any, axis: int) -> tuple[Any, ...]:
+    before = (slice(None),) * axis
+    return tuple([x[(*before, slice(a, b))] for a, b in itertools.pairwise(cuts)])
 
 
 def take(x: Any, indices: Any, *, axis: int | None = None) -> Any:

@@ -145,7 +145,7 @@ from tapegrad.kernels.tensorflow_linalg import (  # noqa: F401
     svd,
     svdvals,
 )
-from tapegrad.kernels.tensorflow_pick import getitem, nonzero, take, take_along_axis  # noqa: F401
+from tapegrad.kernels.tensorflow_pick import getitem, nonzero, parts, take, take_along_axis  # noqa: F401
 from tapegrad.kernels.tensorflow_pool import (  # noqa: F401
     window_argmax,
     window_max,

@@ -6,6 +6,7 @@ and put together on the host, those of TensorFlow's where they are.  A mask is t
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from tapegrad.kernels import tensorflow_calls as calls
 from tapegrad.kernels.tensorflow_array import TFArray, made
 from tapegrad.kernels.tensorflow_basics import less, where
-from tapegrad.kernels.tensorflow_calls import INT64, number
+from tapegrad.kernels.tensorflow_calls import INT64, ints, number
 from tapegrad.kernels.tensorflow_index import _SLICE, KNOWN, Single, basic, basic_of, is_mask, is_part, key_of, parts_of
 from tapegrad.kernels.tensorflow_lengths import Size, is_static
 from tapegrad.kernels.tensorflow_promotion import asarray, converted
@@ -23,6 +24,7 @@ from tapegrad.kernels.tensorflow_stored import stored_rows
 
 _GATHER, _GATHER_ND = calls.op("GatherV2"), calls.two("GatherNd")
 _WHERE = calls.one("Where")
+_SPLIT, _SPLIT_AT = calls.op("Split"), calls.op("SplitV")
 
 
 def sliced(x: Any, parts: list[Any]) -> Any:
@@ -44,6 +46,16 @@ def getitem(x: Any, index: Any) -> Any:
     if all(type(p) is slice and p == slice(None) for p in parts):
         return x
     return basic(index, x.shape).picked(x)
+
+
+def parts(x: Any, cuts: Any, axis: int) -> tuple[Any, ...]:
+    sizes = [b - a for a, b in itertools.pairwise(cuts)]
+    count = len(sizes)
+    if len(set(sizes)) == 1:
+        found = _SPLIT(number(axis), x.bare, num_split=count)
+    else:
+        found = _SPLIT_AT(x.bare, ints(tuple(sizes)), number(axis), num_split=count)
+    return tuple([made(y, x.dtype) for y in found])
 
 
 def _is_divided(index: Any) -> bool:

@@ -175,6 +175,20 @@ def unstack(F: Any, x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     return tuple(F.getitem(x, (*before, i)) for i in range(x.shape[axis]))
 
 
+def _cut(draw: Any) -> Any:
+    return draw.array("n", 6), {"cuts": draw.choice((0, 2, 4, 6), (0, 1, 6), (0, 0, 6), (0, 6)), "axis": 1}
+
+
+@linear(outputs=..., public=False, laws=_cut)
+def parts(xp: Any, x: Any, /, cuts: Any, axis: int) -> tuple[Any, ...]:
+    """What lies between one cut and the next along an axis; the first cut is 0, and the last its length."""
+    before = (slice(None),) * axis
+    return tuple([xp.getitem(x, (*before, slice(a, b))) for a, b in itertools.pairwise(cuts)])
+
+
+parts.adjoint(x=lambda F, g, axis: F.concat(g, axis=axis))
+
+
 @composite(laws=lambda draw: (draw.array("n", 6), {"sections": draw.choice(3, (1, 4)), "axis": 1}))
 def split(F: Any, x: Any, /, sections: Any, *, axis: int = 0) -> tuple[Any, ...]:
     """The array cut along an axis: into `sections` equal parts, or at the indices in `sections`, as a tuple."""
@@ -186,8 +200,11 @@ def split(F: Any, x: Any, /, sections: Any, *, axis: int = 0) -> tuple[Any, ...]
             raise ShapeError(f"split(x, sections): expected x.shape[{axis}] % sections == 0, got {n} % {sections}")
         step = n // sections
         sections = range(step, n, step) if step else [0] * (sections - 1)
-    cuts = [0, *sections, n]
-    before = (slice(None),) * (axis % len(x.shape))
+    cuts = (0, *sections, n)
+    axis %= len(x.shape)
+    if all(type(c) is int for c in cuts) and all(a <= b for a, b in itertools.pairwise(cuts)):
+        return F.parts(x, cuts, axis)
+    before = (slice(None),) * axis  # NumPy's slices: from the end, beyond it, overlapping
     return tuple(F.getitem(x, (*before, slice(a, b))) for a, b in itertools.pairwise(cuts))
 
 
@@ -215,6 +232,11 @@ matrix_adjoint.batch(same("matrix_adjoint"))
 tril.batch(same("tril"))
 triu.batch(same("triu"))
 flip.batch(over_axis("flip"))
+
+
+@parts.batch
+def _parts_batch(F: Any, has: Any, x: Any, *, cuts: Any, axis: int) -> Any:
+    return F.parts(x, cuts, axis + 1)
 
 
 @reshape.batch

@@ -27,11 +27,12 @@ def body(op: Op, xp: Any, *args: Any, **params: Any) -> Any:
         return y
     if not op.outputs:
         _array(op.name, "its body", y, recorded=False)
-    elif type(y) is not tuple or len(y) != len(op.outputs):
+    elif type(y) is not tuple or (op.outputs is not ... and len(y) != len(op.outputs)):
         kind = f"a tuple of {len(y)}" if type(y) is tuple else type(y).__name__
-        raise ArgumentError(f"{op.name}: expected its body to return a tuple of {', '.join(op.outputs)}, got {kind}")
+        wanted = "arrays" if op.outputs is ... else ", ".join(op.outputs)
+        raise ArgumentError(f"{op.name}: expected its body to return a tuple of {wanted}, got {kind}")
     else:
-        for name, each in zip(op.outputs, y, strict=True):
+        for name, each in zip(map(str, range(len(y))) if op.outputs is ... else op.outputs, y, strict=True):
             _array(op.name, f"its body, for {name},", each, recorded=False)
     return y
 

@@ -14,7 +14,7 @@ from tapegrad.core.recorder import NOTING, state
 from tapegrad.core.tensor import Tensor, linked, standing_for
 from tapegrad.errors import DeclarationError
 from tapegrad.registry.around import surrounded
-from tapegrad.registry.op import Op, Param, Spec
+from tapegrad.registry.op import Op, Param, Spec, spec_of
 from tapegrad.registry.source import entry_source, parameters
 from tapegrad.registry.space import ARRAYS, BUILTIN, NUMPY, SCALARS, SPACES, F, space_of
 
@@ -136,7 +136,7 @@ def _environment(op: Op, style: Style | None) -> dict[str, Any]:
         "unstyled": call.unstyled,
         "all_unstyled": call.all_unstyled,
         "Spec": Spec,
-        "spec_of": rules.spec_of,
+        "spec_of": spec_of,
         "shape_of": rules.shape_of,
         "dtype_of": rules.dtype_of,
     }

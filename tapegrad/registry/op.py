@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import CodeType, FunctionType
+from types import CodeType, EllipsisType, FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
 from tapegrad.errors import DeclarationError, NotDifferentiable
@@ -47,6 +47,14 @@ class Spec:
 
     def __repr__(self) -> str:
         return f"{self.dtype} {self.shape}"
+
+
+def spec_of(raw: Any) -> Spec:
+    """Shape and dtype of a raw array."""
+    spec = Spec()
+    spec.shape = raw.shape
+    spec.dtype = raw.dtype
+    return spec
 
 
 @final
@@ -104,7 +112,7 @@ class Op:
         weak: bool = False,
         named: tuple[str, ...] = (),
         pointwise: bool = False,
-        outputs: tuple[str, ...] = (),
+        outputs: tuple[str, ...] | EllipsisType = (),
         accumulates: bool = False,
         public: bool = True,
         laws: Callable[[Any], tuple[Any, ...]] | str | None = None,
@@ -131,6 +139,7 @@ class Op:
         #: The op of one argument that computes the same where both arguments are one tensor.
         self.repeated = repeated
         self.variadic = variadic
+        #: The names of several outputs; an ellipsis where their number depends on parameters, and they have none.
         self.outputs = outputs
         self.accumulates = accumulates
         self.public = public

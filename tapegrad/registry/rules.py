@@ -17,7 +17,7 @@ from tapegrad.core.tensor import PLAIN, Tensor, linked
 from tapegrad.registry import checks
 from tapegrad.registry.accumulate import LARGE, add_product, settle
 from tapegrad.registry.around import surrounded
-from tapegrad.registry.op import Op, Spec, names_of, no_derivative
+from tapegrad.registry.op import Op, names_of, no_derivative
 from tapegrad.registry.several import filled, picked
 from tapegrad.registry.space import SCALARS, SPACES, space_of_type
 from tapegrad.registry.space import F as RECORDED
@@ -26,14 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tapegrad.core.node import Node
-
-
-def spec_of(raw: Any) -> Spec:
-    """Shape and dtype of a raw array."""
-    spec = Spec()
-    spec.shape = raw.shape
-    spec.dtype = raw.dtype
-    return spec
 
 
 def shape_of(raw: Any) -> tuple[int, ...]:
@@ -68,6 +60,8 @@ class Variant(Recorded):
         self.wide = wide
         self.general = general
         self.saved = _saved(op, watched)
+        #: Where each of these comes from: from which of arrays, parameters and value, its place there, whether as a spec.
+        self.layout = [_place(op, name) for name in self.saved] if op.outputs else []
 
     def forget(self) -> None:
         """Have its steps compiled anew."""
@@ -171,6 +165,16 @@ def _saved(op: Op, watched: tuple[int, ...]) -> tuple[str, ...]:
             for b in others:
                 names[b] = None
     return tuple(n for n in names if not (n.endswith(".spec") and n[:-5] in names))
+
+
+def _place(op: Op, name: str) -> tuple[int, int, bool]:
+    """Where a saved value of an op of several outputs comes from."""
+    bare = name.removesuffix(".spec")
+    if bare == "y":
+        return 2, 0, False
+    if bare in op.arrays:
+        return 0, op.arrays.index(bare), bare != name
+    return 1, [p.name for p in op.params].index(bare), False
 
 
 def _as_spec(op: Op, own: str, name: str) -> str:

@@ -9,6 +9,7 @@ from tapegrad.core.node import Node, Recorded, make_node
 from tapegrad.core.recorder import state
 from tapegrad.core.tensor import linked, tensor
 from tapegrad.registry.call import owned
+from tapegrad.registry.op import spec_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,26 +22,29 @@ _INEXACT = "fcV"  # V: bfloat16 and its like
 
 def record(op: Op, ys: tuple[Any, ...], raws: Any, nodes: Any, params: Any, variant: Variant) -> Any:
     """The outputs as Tensors, recorded where an input is."""
-    index = [i for i, a in enumerate(op.arrays) if a in op.differentiable]
-    qs = tuple(nodes[i] if i in index else None for i in range(len(nodes)))
+    differentiable = op.differentiable
+    qs = nodes if len(differentiable) == len(nodes) else tuple(
+        [n if a in differentiable else None for a, n in zip(op.arrays, nodes, strict=True)]
+    )
     p = next((r for r in qs if r is not None), None)
     if p is None:
         return named(op, map(tensor, ys))
-    owners, p, qs = owned(state.active, p, qs)
-    if owners is None:
-        return named(op, map(tensor, ys))
-    given = dict(zip(op.arrays, raws, strict=True))
-    given.update(zip((k.name for k in op.params), params, strict=True))
-    given["y"] = ys
-    from tapegrad.registry.rules import spec_of
-
-    values = tuple(spec_of(given[n[:-5]]) if n.endswith(".spec") else given[n] for n in variant.saved)
-    hub = make_node(variant, p, qs, values, tuple(map(spec_of, ys)), owners)
+    owners = p.owners
+    if len(qs) > 1 or owners.lane is not state.active:
+        found, p, qs = owned(state.active, p, qs)
+        if found is None:
+            return named(op, map(tensor, ys))
+        owners = found
+    given = (raws, params, (ys,))
+    values = [spec_of(given[k][i]) if as_spec else given[k][i] for k, i, as_spec in variant.layout]
+    hub = make_node(variant, p, qs, tuple(values), tuple([spec_of(y) for y in ys]), owners)
     return named(op, picked(ys, hub))
 
 
 def named(op: Op, ys: Iterable[Any]) -> Any:
     """The outputs, by the names that the op declares; their type is made when it is first wanted."""
+    if op.outputs is ...:
+        return tuple(ys)
     made = _NAMED.get(op.name)
     if made is None:
         made = _NAMED[op.name] = namedtuple(f"{op.name}_result", op.outputs)
@@ -52,9 +56,12 @@ _NAMED: dict[str, Any] = {}
 
 def picked(ys: tuple[Any, ...], hub: Node) -> tuple[Any, ...]:
     """Each output as a Tensor with a node of its own below the hub."""
+    count, owners = len(ys), hub.owners
     return tuple(
-        linked(y, make_node(PICK, hub, None, k, len(ys), hub.owners)) if y.dtype.kind in _INEXACT else tensor(y)
-        for k, y in enumerate(ys)
+        [
+            linked(y, make_node(PICK, hub, None, k, count, owners)) if y.dtype.kind in _INEXACT else tensor(y)
+            for k, y in enumerate(ys)
+        ]
     )
 
 

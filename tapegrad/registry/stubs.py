@@ -147,7 +147,7 @@ def _annotation(found: Any) -> str:
 
 def _returned(op: Op) -> str:
     found = _annotation(inspect.signature(op.body).return_annotation)
-    if found == "Any" and op.outputs:
+    if found == "Any" and op.outputs is not ... and op.outputs:
         return f"tuple[{', '.join(['Tensor'] * len(op.outputs))}]"
     return found.replace("Any", "Tensor")
 

@@ -15,8 +15,8 @@ from tapegrad.core.node import make_node
 from tapegrad.core.recorder import state
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.registry.call import owned
-from tapegrad.registry.op import OPS
-from tapegrad.registry.rules import spec_of, variant_for
+from tapegrad.registry.op import OPS, spec_of
+from tapegrad.registry.rules import variant_for
 from tapegrad.torch._node_names import tag
 from tapegrad.torch._recorder import OWNERS, is_enabled, switch
 from tapegrad.torch._storage import Storage, owner

@@ -14,7 +14,7 @@ from tapegrad.errors import ArgumentError, DeclarationError, DTypeError, ShapeEr
 from tapegrad.ops.convert import asarray
 from tapegrad.registry.batching import lift, matched
 from tapegrad.registry.lengths import brought_to, may_agree
-from tapegrad.registry.rules import spec_of
+from tapegrad.registry.op import spec_of
 from tapegrad.registry.several import filled, picked
 from tapegrad.registry.space import F, space_of, space_of_type
 from tapegrad.transforms.arguments import anew, check_function, is_number, named, outputs

@@ -18,8 +18,7 @@ from tapegrad.ops.convert import asarray
 from tapegrad.registry.accumulate import settle
 from tapegrad.registry.batching import lift, matched
 from tapegrad.registry.lengths import brought_to, may_agree
-from tapegrad.registry.op import Spec
-from tapegrad.registry.rules import spec_of
+from tapegrad.registry.op import Spec, spec_of
 from tapegrad.registry.several import filled, picked
 from tapegrad.registry.space import SCALARS, F, space_of_type
 from tapegrad.sparse import SparseRows

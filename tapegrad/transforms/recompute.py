@@ -13,7 +13,7 @@ from tapegrad.core.tensor import Tensor
 from tapegrad.dtypes import is_inexact
 from tapegrad.errors import GradientError
 from tapegrad.registry.batching import inside, levels
-from tapegrad.registry.rules import spec_of
+from tapegrad.registry.op import spec_of
 from tapegrad.registry.several import picked
 from tapegrad.transforms.arguments import anew, check_function, guided_to_call, named, outputs
 from tapegrad.transforms.calls import is_known, made_since, same_value

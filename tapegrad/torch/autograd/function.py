@@ -14,7 +14,7 @@ from tapegrad.core.recorder import EMPTY, shared, state
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.core.tensor import linked
 from tapegrad.registry.batching import lift
-from tapegrad.registry.rules import spec_of
+from tapegrad.registry.op import spec_of
 from tapegrad.registry.several import picked
 from tapegrad.torch._inplace import rewrite
 from tapegrad.torch._recorder import is_enabled, is_leaf_node, own, switch
