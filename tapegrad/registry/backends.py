@@ -16,7 +16,18 @@ from tapegrad.info import DEVICES
 from tapegrad.kernels.numpy_scatter import ROW_KERNELS
 from tapegrad.registry import space as spaces
 from tapegrad.registry.around import surround
-from tapegrad.registry.space import ADOPTERS, ARRAYS, BUILDING, ERRORS, FINDERS, NUMPY, SCALARS, SPACES, Space
+from tapegrad.registry.space import (
+    ADOPTERS,
+    ARRAYS,
+    BUILDING,
+    ERRORS,
+    FINDERS,
+    NUMPY,
+    SCALARS,
+    SPACES,
+    STANDING_NUMBERS,
+    Space,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,7 +51,8 @@ def tensorflow() -> Space:
         from tapegrad.kernels.tensorflow_array import TFArray
         from tapegrad.kernels.tensorflow_calls import HERE, MANY
         from tapegrad.kernels.tensorflow_devices import names, staying
-        from tapegrad.kernels.tensorflow_lengths import SYMBOLIC
+        from tapegrad.kernels.tensorflow_lengths import SYMBOLIC, Ratio, Size
+        from tapegrad.kernels.tensorflow_promotion import asarray
         from tapegrad.kernels.tensorflow_scatter import rows_add_later
 
         found = _known["tensorflow"] = Space("TensorFlow", 1, kernels, around=staying if MANY else None)
@@ -49,6 +61,7 @@ def tensorflow() -> Space:
         ROW_KERNELS[TFArray] = kernels
         SPACES.update(dict.fromkeys([TFArray, *SYMBOLIC], found))
         SCALARS.update(SYMBOLIC)
+        STANDING_NUMBERS.update({Size: (1, asarray), Ratio: (1.0, asarray)})
         PLAIN.update(SYMBOLIC)
         ARRAYS.add(TFArray)
         DEVICES.append(names)

@@ -26,7 +26,7 @@ from tapegrad.errors import (
     TapegradError,
 )
 from tapegrad.registry.checks import is_foreign
-from tapegrad.registry.space import ERRORS, SCALARS, SPACES, F, adopted, space_of, space_of_type
+from tapegrad.registry.space import ERRORS, SCALARS, SPACES, STANDING_NUMBERS, F, adopted, space_of, space_of_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,9 +120,10 @@ def promote(
 ) -> tuple[tuple[Any, ...], tuple[Node | None, ...]]:
     """Bring arrays to their common dtype, by recorded casts."""
     kinds = {r.dtype for r in raws if type(r) not in SCALARS}
-    weak = [r for r in raws if type(r) in SCALARS]
+    weak = [STANDING_NUMBERS[type(r)][0] if type(r) in STANDING_NUMBERS else r for r in raws if type(r) in SCALARS]
     if len(kinds) == 1 and not weak:
         return tuple(raws), tuple(nodes)
+    raws = [STANDING_NUMBERS[type(r)][1](r) if type(r) in STANDING_NUMBERS else r for r in raws]
     half = next(iter(kinds)) if len(kinds) == 1 else None
     try:  # ml_dtypes' bfloat16 does not know of weak scalars
         keeps = half is not None and half.kind == "V" and not any(type(w) is complex for w in weak)

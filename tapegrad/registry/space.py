@@ -103,6 +103,8 @@ def _numpy_space() -> Space:
 NUMPY = _numpy_space()
 #: Types of numbers that are weak: Python's, which NumPy computes with directly, and what a kernel set adds.
 SCALARS: set[type] = {int, float, complex, bool}
+#: Of what a kernel set adds: which of Python's it stands for, and what makes an array of it.
+STANDING_NUMBERS: dict[type, tuple[Any, Callable[[Any], Any]]] = {}
 BUILTIN = frozenset([np.ndarray, *SCALARS, *(t for t in np.sctypeDict.values())])
 #: Types of arrays with NumPy's shape, dtype and operators: `ndarray`, and what kernel sets put around other arrays.
 ARRAYS: set[type] = {np.ndarray}

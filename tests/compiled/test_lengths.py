@@ -184,3 +184,21 @@ def test_letters_of_an_equation_may_stand_for_open_lengths(jit: bool) -> None:
         for a, b in zip(f(q, k, lengths), attention(q, k, lengths), strict=True):
             np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4)
     assert f.trace_count == 2
+
+
+@pytest.mark.parametrize("shapes", [None, [(None,)]], ids=["found", "declared"])
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda x, w: tg.mean(tg.tanh(x * w) ** 2),
+        lambda x, w: tg.sum(x * w) ** 2 / x.shape[0],
+        lambda x, w: tg.var(x * w) * (x.shape[0] / 3.5),
+        lambda x, w: tg.sum(tg.exp(x * w) / x.shape[0]) ** 2 - tg.mean(x),
+    ],
+)
+def test_numbers_that_are_computed_of_open_lengths_have_derivatives_of_second_order(loss: Callable[..., Any], shapes: Any) -> None:
+    w = tg.Variable(tg.asarray(np.float32(1.5), backend="tensorflow"))
+    f = tg.function(lambda x: (loss(x, w), x * 2.0), shapes=shapes)
+    for n in (3, 4, 6):
+        for a, b in zip(all_orders(f, data(n), w), all_orders(f.python_function, data(n), w), strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-6)
