@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad.registry import checks
 from tapegrad.registry.op import names_of
-from tapegrad.registry.rules import load, parent_order
+from tapegrad.registry.reverse import load
+from tapegrad.registry.rules import parent_order
 from tapegrad.registry.space import BUILTIN, NUMPY, space_of
 from tapegrad.registry.space import F as RECORDED
 
