@@ -83,6 +83,8 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         if store.fresh:
             spoil(store, x, False)
         return
+    if v.array.shape[:1] == (1,):
+        v = _without_leading_ones(v)
     info = view_of(x)
     if type(raw) is np.ndarray and info is not None and info.cut and store_of(x).apart and raw.flags.writeable:
         _inplace.protect(x, raw)
@@ -109,6 +111,14 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         part = STYLE.getitem(given, first)
         y = STYLE.put(given, STYLE.put(part, v, rest), first)
     _inplace.commit(x, y, before)
+
+
+def _without_leading_ones(v: Any) -> Any:
+    """A value of fewer axes that is spread alike: NumPy has an element, and what a mask picks, take no more axes than they have."""
+    shape = list(v.array.shape)
+    while shape and shape[0] == 1:
+        shape.pop(0)
+    return STYLE.reshape(v, tuple(shape))
 
 
 def _part(raw: Any, index: Any) -> Any:

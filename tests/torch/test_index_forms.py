@@ -125,3 +125,15 @@ def test_of_equal_values_the_first_has_the_derivative_where_pytorch_refuses():
     values, counts = torch.unique_consecutive(x.reshape(2, 2), return_counts=True, dim=1)
     values.sum().backward()
     assert (x.grad.tolist(), counts.tolist()) == ([1.0, 1.0, 1.0, 1.0], [1, 1])
+
+
+@pytest.mark.parametrize("key", [2, torch.tensor(2), slice(2, 3), torch.tensor([2]), torch.tensor([False, False, True, False])], ids=str)
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1), (1, 1, 1)])
+def test_one_element_with_a_history_is_written_in_however_many_brackets(key, shape):
+    w = torch.full(shape, 3.0, requires_grad=True)
+    y = torch.zeros(4)
+    y[key] = w * 2
+    assert y.tolist() == [0.0, 0.0, 6.0, 0.0]
+    (y * torch.arange(4.0)).sum().backward()
+    assert w.grad.shape == shape
+    assert w.grad.sum() == 4.0
