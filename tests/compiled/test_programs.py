@@ -10,11 +10,11 @@ import pytest
 pytestmark = [pytest.mark.interop("tensorflow"), pytest.mark.filterwarnings("ignore")]
 pytest.importorskip("tensorflow")
 
-from tests.compiled.programs import arrays, control, derivatives, models, surroundings, training  # noqa: E402  they import TensorFlow
+from tests.compiled.programs import arrays, control, derivatives, models, steps_with_derivatives, surroundings, training  # noqa: E402  they import TensorFlow
 
 PROGRAMS: dict[str, Callable[[bool], Any]] = {
     name: f
-    for module in (training, models, derivatives, control, surroundings)
+    for module in (training, models, derivatives, steps_with_derivatives, control, surroundings)
     for name, f in inspect.getmembers(module, inspect.isfunction)
     if f.__module__ == module.__name__
 }
