@@ -19,16 +19,28 @@ from tapegrad.torch._tensor import Tensor, adopt
 from tapegrad.torch._text import text
 from tapegrad.tree import flatten
 
+#: What PyTorch says of a value that differs between the items of a batch, asked for as one number, or as true or false.
+_NO_ITEM = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please "
+    "try to rewrite what you're doing with other operations."
+)
+_NO_TRUTH = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
+    "please shout over at https://github.com/pytorch/functorch/issues/257 ."
+)
+
+
+def _read(x: Any, refusal: str) -> np.ndarray[Any, Any]:
+    """The values as NumPy has them; refused where each item of a batch has its own."""
+    raw, _ = x.read()
+    if type(raw) is Batched:
+        raise RuntimeError(refusal)
+    return np.asarray(getattr(raw, "bare", raw))
+
 
 def only(x: Any) -> Any:
     """The one element, as a number of NumPy's."""
-    raw, _ = x.read()
-    if type(raw) is Batched:
-        raise RuntimeError(
-            "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please "
-            "try to rewrite what you're doing with other operations."
-        )
-    found = np.asarray(getattr(raw, "bare", raw))
+    found = _read(x, _NO_ITEM)
     if found.size != 1:
         raise RuntimeError(f"a Tensor with {found.size} elements cannot be converted to Scalar")
     return found.reshape(())[()]
@@ -49,13 +61,7 @@ def item(self: Any) -> Any:
 
 def truth(self: Any) -> bool:
     """Whether the one element is not zero."""
-    raw, _ = self.read()
-    if type(raw) is Batched:
-        raise RuntimeError(
-            "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
-            "please shout over at https://github.com/pytorch/functorch/issues/257 ."
-        )
-    found = np.asarray(getattr(raw, "bare", raw))
+    found = _read(self, _NO_TRUTH)
     if found.size > 1:
         raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
     if not found.size:
