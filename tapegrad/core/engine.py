@@ -24,9 +24,21 @@ _marking = _thread.allocate_lock()
 
 class _Swept(_thread._local):
     recorder: Recorder | None = None
+    #: The thread for which this one sweeps, while that waits for it; None for itself.
+    thread: int | None = None
 
 
 _swept = _Swept()
+
+
+def sweep_for(thread: int) -> None:
+    """Let this thread sweep in place of another, which waits for it: what that one's sweeps have under way is set aside, not waited for."""
+    _swept.thread = thread
+
+
+def thread_number() -> int:
+    """The thread for which this one sweeps: itself, or one that waits for it."""
+    return _swept.thread or _thread.get_ident()
 
 
 def sweeping() -> Recorder | None:
@@ -41,7 +53,7 @@ class _Sweep:
     __slots__ = ("done", "over", "set_aside", "thread")
 
     def __init__(self) -> None:
-        self.thread = _thread.get_ident()
+        self.thread = thread_number()
         self.over = False
         self.done: threading.Event | None = None  # made by the first who waits
         self.set_aside: list[tuple[Node, Any, Any, Any]] = []  # what an outer sweep of this thread had there

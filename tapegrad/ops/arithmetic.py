@@ -108,8 +108,10 @@ def _power_partial_exponent(F: Any, x1: Any, x2: Any, y: Any) -> Any:
     if type(x1) in (int, float):
         import math
 
+        if x1 == 0:
+            return F.where(F.isfinite(y), 0 * F.ones(y.shape, dtype=y.dtype), -y)
         return y * math.log(x1) if x1 > 0 else 0 * y
-    zero = x1 == 0  # 0**p is 0 for all p > 0, so it does not change with p
+    zero = (x1 == 0) & F.isfinite(y)  # 0**p is 0 for all p > 0, so it does not change with p; where it is infinite, log(0) counts
     return F.mul_zero(F.log(F.where(zero, F.ones(x1.shape, dtype=x1.dtype), x1)), y)
 
 
@@ -118,7 +120,8 @@ def pow(xp: Any, x1: Any, x2: Any, /) -> Any:
     """`x1` to the power `x2`, element by element.
 
     The derivative for the base at 0 is that of the polynomial (x**2 has 0, then 2, then 0), and 0 for exponent 0; for
-    the exponent it is 0 at base 0, and NaN at a negative base, where real powers near `x2` do not exist.
+    the exponent it is 0 at base 0, but -inf where the power is infinite (the limit from above, x1**x2 * log(x1)), and NaN at a
+    negative base, where real powers near `x2` do not exist.
     """
     return xp.pow(x1, x2)
 

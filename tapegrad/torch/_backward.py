@@ -18,6 +18,7 @@ from tapegrad.registry.space import F, space_of_type
 from tapegrad.seeds import ones_for
 from tapegrad.torch import _watching
 from tapegrad.torch._accumulate import accumulate, as_gradient, called_hooks, leaf_of
+from tapegrad.torch._elsewhere import lend, on_another_thread
 from tapegrad.torch._errors import translated
 from tapegrad.torch._graph import EdgeShape, GradientEdge
 from tapegrad.torch._recorder import IMPLICIT, is_leaf_node, own, switch
@@ -115,7 +116,7 @@ class _ToInputs(threading.local):
     on = False
 
 
-TO_INPUTS = _ToInputs()
+TO_INPUTS = lend(_ToInputs())
 
 
 # -- sweeps ------------------------------------------------------------------------------------------
@@ -147,6 +148,13 @@ def run_backward(
     tensors: Any, grad_tensors: Any, retain_graph: bool | None, create_graph: bool, inputs: Any
 ) -> None:
     """Add to the `grad` of the leaves that these depend on, or of the inputs that are given."""
+    if _watching.is_deep():
+        on_another_thread(_begin_backward, tensors, grad_tensors, retain_graph, create_graph, inputs)
+    else:
+        _begin_backward(tensors, grad_tensors, retain_graph, create_graph, inputs)
+
+
+def _begin_backward(tensors: Any, grad_tensors: Any, retain_graph: bool | None, create_graph: bool, inputs: Any) -> None:
     _watching.begin()
     ok = False
     try:
@@ -232,6 +240,17 @@ def grad(
         batch = new_level(size, randomness="same")
     seeds = _roots(ys, gs, batch, create_graph)
     sources = [_source(x) for x in xs]
+    do = on_another_thread if _watching.is_deep() else _do
+    return do(_gradients, xs, seeds, sources, keep, create_graph, allow_unused, materialize_grads, batch)
+
+
+def _do(call: Any, *args: Any) -> Any:
+    return call(*args)
+
+
+def _gradients(
+    xs: Any, seeds: Any, sources: Any, keep: bool, create_graph: bool, allow_unused: bool, materialize_grads: bool, batch: Any
+) -> tuple[Any, ...]:
     _watching.begin()
     ok = False
     try:

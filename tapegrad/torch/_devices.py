@@ -15,6 +15,7 @@ import numpy as np
 
 from tapegrad.registry import backends
 from tapegrad.registry.space import NUMPY, default_space
+from tapegrad.torch._elsewhere import lend
 
 _KINDS = ("cpu", "cuda", "mps", "xpu", "meta", "mkldnn", "xla", "hpu", "ipu", "vulkan", "privateuseone")
 
@@ -85,7 +86,7 @@ class _Here(threading.local):
         self.current = 0
 
 
-_HERE = _Here()
+_HERE = lend(_Here())
 
 
 def gpus() -> list[str]:

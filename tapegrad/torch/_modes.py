@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.torch._elsewhere import lend
 from tapegrad.torch._recorder import enter_mode, is_enabled, leave_mode, switch
 
 
@@ -38,9 +39,15 @@ class _Mode:
         return wrapped
 
     def _on_class(self, cls: Any) -> Any:
-        for name, member in list(vars(cls).items()):
-            if inspect.isfunction(member) and (not name.startswith("__") or name == "__init__"):
-                setattr(cls, name, self(member))
+        import warnings
+
+        warnings.warn(
+            "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or methods. "
+            "To preserve the current behavior of class decoration, you can directly decorate the `__init__` method and nothing else.",
+            FutureWarning,
+            stacklevel=3,
+        )
+        cls.__init__ = self(cls.__init__)
         return cls
 
     def _on_generator(self, function: Any) -> Any:
@@ -131,7 +138,7 @@ class _Inference(threading.local):
     on = False
 
 
-INFERENCE = _Inference()
+INFERENCE = lend(_Inference())
 
 
 class inference_mode(_Mode):

@@ -15,6 +15,7 @@ from tapegrad.core.tensor import PLAIN
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.kernels.batched import Batched
 from tapegrad.registry.rules import Variant
+from tapegrad.torch._elsewhere import lend
 from tapegrad.torch._recorder import OWNERS
 from tapegrad.torch._tensor import beside, wrap
 
@@ -25,7 +26,7 @@ class _Local(threading.local):
         self.disabled: str | None = None
 
 
-LOCAL = _Local()
+LOCAL = lend(_Local())
 
 
 def active() -> tuple[Any, Any] | None:

@@ -9,6 +9,7 @@ from tapegrad.core import recorder as rec
 from tapegrad.core.node import WATCH, Node
 from tapegrad.core.recorder import EMPTY, Recorder, group, state
 from tapegrad.core.watching import root
+from tapegrad.torch._elsewhere import lend
 
 IMPLICIT = Recorder(auto=False, keeping=False)
 ALONE = frozenset([IMPLICIT])
@@ -42,7 +43,7 @@ class _Transforms(threading.local):
     inside: frozenset[Recorder] = frozenset()
 
 
-TRANSFORMS = _Transforms()
+TRANSFORMS = lend(_Transforms())
 
 
 def enter_mode(on: bool) -> tuple[bool, frozenset[Recorder]]:

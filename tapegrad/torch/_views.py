@@ -109,8 +109,11 @@ def _join(x: Any, y: Any, step: Step, several: tuple[str, int] | None) -> Any:
         y._view.custom = above.custom
         y._view.untracked |= above.untracked
     y._store = store
-    if type(x) not in ORDINARY:
-        y.__class__ = type(x)
+    kind = type(x)
+    if kind not in ORDINARY:
+        y.__class__ = kind
+    elif type(y) is not Tensor:  # made in inference mode, where a view of an ordinary tensor is one too
+        y.__class__ = Tensor
     fresh = store.fresh
     if len(fresh) < store.size:
         fresh.append(weakref.ref(y))

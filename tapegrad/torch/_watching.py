@@ -10,6 +10,7 @@ from typing import Any
 from tapegrad.core.backward import hooked
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.core.tensor import linked
+from tapegrad.torch._elsewhere import LEVELS, lend
 from tapegrad.torch._recorder import is_leaf_node, own
 from tapegrad.torch._tensor import STYLE, Tensor, auto_of, beside, wrap
 from tapegrad.torch.utils.hooks import RemovableHandle
@@ -167,7 +168,12 @@ class _Sweeps(threading.local):
         self.numbers: list[int] = []
 
 
-_SWEEPS = _Sweeps()
+_SWEEPS = lend(_Sweeps())
+
+
+def is_deep() -> bool:
+    """Whether so many sweeps are under way inside each other on this thread that the next is to run on another."""
+    return len(_SWEEPS.numbers) % LEVELS == LEVELS - 1
 
 
 def begin() -> None:
@@ -178,11 +184,14 @@ def begin() -> None:
 
 def end(ok: bool) -> None:
     """It is over, and gradients have been accumulated."""
-    _SWEEPS.numbers.pop()
-    calls = _SWEEPS.ends.pop()
-    if ok:
-        for call in calls:
-            call()
+    calls = _SWEEPS.ends[-1]
+    try:
+        if ok:
+            for call in calls:  # one that is called may ask for another
+                call()
+    finally:
+        _SWEEPS.numbers.pop()
+        _SWEEPS.ends.pop()
 
 
 def sweep_number() -> int:

@@ -21,6 +21,7 @@ from tapegrad.registry.op import OPS
 from tapegrad.torch._devices import device_of, gpus
 from tapegrad.torch._dtypes import bfloat16, float16
 from tapegrad.torch._dtypes import dtype as _dtype
+from tapegrad.torch._elsewhere import lend
 from tapegrad.torch._tensor import STYLE
 
 #: The ops that are computed in the shorter dtype.
@@ -41,7 +42,7 @@ class _Local(threading.local):
         return self.dtypes.get(kind, bfloat16 if kind == "cpu" else float16)
 
 
-_LOCAL = _Local()
+_LOCAL = lend(_Local())
 _LOCK = threading.Lock()
 _IN_FORCE = [0]
 

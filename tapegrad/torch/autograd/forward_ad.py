@@ -14,6 +14,7 @@ from tapegrad.core.tensor import Tensor as Core
 from tapegrad.core.tensor import linked
 from tapegrad.core.watching import root, watch
 from tapegrad.forward import _push
+from tapegrad.torch._elsewhere import lend
 from tapegrad.torch._missing import refusing
 from tapegrad.torch._shapes import _reshaper, _unshape
 from tapegrad.torch._tensor import STYLE, Tensor
@@ -40,7 +41,7 @@ class _Levels(threading.local):
         self.stack: list[_Level] = []
 
 
-_LEVELS = _Levels()
+_LEVELS = lend(_Levels())
 
 
 def enter_dual_level() -> int:
