@@ -151,8 +151,9 @@ def betaln(a: Any, b: Any) -> Any:
 
 def betainc(a: Any, b: Any, x: Any) -> Any:
     """The function of TensorFlow's, which does not broadcast by itself."""
-    nothing = where(equal(a, a), 0, 0) + where(equal(b, b), 0, 0) + where(equal(x, x), 0, 0)
-    return _betainc(a + nothing, b + nothing, x + nothing)
+    xs, _ = floats(a, b, x)
+    shaped = logical_or(equal(a, a), logical_or(equal(b, b), equal(x, x)))  # as lengths may be open: a condition of that shape
+    return _betainc(*(where(shaped, v, v) for v in xs))
 
 
 @in_double

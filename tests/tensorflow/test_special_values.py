@@ -124,3 +124,12 @@ def test_functions_of_two_arrays(op: Op, dtypes: tuple[str, ...]) -> None:
     if op.name in reasons:
         pytest.skip(reasons[op.name])
     all_agree(op, dtypes, lambda x: [x[:, None], x[None, :]])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_incomplete_beta_function_broadcasts_and_keeps_its_dtype(dtype: Any) -> None:
+    a, b, x = (np.asarray(v, dtype) for v in ([1.5, 2.5, 0.5], [[0.5], [1.5]], 0.3))
+    expected = OPS["betainc"].entry(*map(tg.asarray, (a, b, x)))
+    found = OPS["betainc"].entry(*(tg.asarray(v, backend="tensorflow") for v in (a, b, x)))
+    assert (found.shape, found.dtype) == (expected.shape, expected.dtype) == ((2, 3), dtype)
+    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-5 if dtype is np.float32 else 1e-12)
