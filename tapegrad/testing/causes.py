@@ -40,20 +40,23 @@ def numeric_gradient(t: Trial) -> list[Any] | None:
 def _slope(t: Trial, k: int, at: tuple[int, ...], unit: complex) -> float:
     """Along one entry, or its imaginary part."""
     zeros = [np.zeros_like(x) for x in t.active]
+    known: Any = {"usual": t.settings.usual, "finite": True, "single": bool(t.settings.single)}
     u = [z.copy() for z in zeros]
     step = 0.05 * max(abs(complex(t.active[k][at])), 0.08)
     u[k][at] = step * unit
     crude = [_difference(t, u, h) for h in (4.0**-2, 4.0**-3)]  # not the steps at which it is looked at then
     claim = [z.copy() for z in zeros]
     claim[k][at] = (16 * crude[1] - crude[0]) / 15 / step * unit
-    verdict = compare(t.moved, t.active, u, t.gs, claim, usual=t.settings.usual, finite=True)
+    verdict = compare(t.moved, t.active, u, t.gs, claim, **known)
     if verdict.state == OK and verdict.bound <= 1e-7 * abs(verdict.claimed):  # in six evaluations, not in 24
         return (verdict.claimed + verdict.error) / step
-    verdict = compare(t.moved, t.active, u, t.gs, zeros, usual=t.settings.usual, finite=True)
+    verdict = compare(t.moved, t.active, u, t.gs, zeros, **known)
     if verdict.bound <= 1e-4 * max(abs(verdict.error), 1e-6 * step):
         return verdict.error / step
     u[k][at] = 0.1 * step * unit
-    return compare(t.moved, t.active, u, t.gs, zeros, usual=t.settings.usual, finite=True).error / (0.1 * step)
+    return compare(
+        t.moved, t.active, u, t.gs, zeros, usual=t.settings.usual, finite=True, single=bool(t.settings.single)
+    ).error / (0.1 * step)
 
 
 def _difference(t: Trial, u: list[Any], h: float) -> float:

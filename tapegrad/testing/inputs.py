@@ -76,6 +76,7 @@ RANDOM = (
     + ("from code",) * 3
     + ("scales", "tiny", "large", "rows", "one zero", "ends", "negative")
 )
+_LONG = 16  # an axis that is longer is there for faults of size
 _MOST_OF_HALF = 6e4  # float16 ends at 65504
 _SIZES = (1, 2, 2, 3, 3, 4, 4, 5, 6, 8, 2, 3)
 
@@ -172,7 +173,7 @@ class Source:
     # -- values --------------------------------------------------------------------------------------
     def point(self, recipe: str, sizes: dict[str, int], k: int, *, long: int = 0) -> Point:
         """An input of these sizes, by this recipe; at times only one argument follows the recipe, the others are usual."""
-        if self.most_sizes:
+        if self.most_sizes and not long:
             sizes, k = self._one_of_few(sizes, k)
         shapes = self._free_shapes(k, long)
         rng = self.rng
@@ -187,16 +188,16 @@ class Source:
             shape = shapes[i] if i in shapes else w.shape(sizes)
             xs.append(self._leaf(i, w, shape, recipe if only in (None, i) else "usual", sizes))
         seed = int(rng.integers(2**31))
-        if any(max(np.shape(x), default=0) > 16 for x in xs):
+        if any(max(np.shape(x), default=0) > _LONG for x in xs):
             seed -= seed % 6  # long axes are for faults of size: all elements take part, in directions and cotangents
         return Point(xs, recipe, seed, tame=recipe in TAME, sizes=sizes)
 
     def _one_of_few(self, sizes: dict[str, int], k: int) -> tuple[dict[str, int], int]:
-        """These sizes while there are few of them, then one of those before."""
+        """These sizes while there are few of them, then one of those before; long ones always, for faults of size."""
         asked = (sizes, k % (len(ONE) if self.free else 1))
         if asked in self._seen:
             return asked
-        if len(self._seen) < self.most_sizes:
+        if len(self._seen) < self.most_sizes or max(sizes.values(), default=0) > _LONG:
             self._seen.append(asked)
             return asked
         return self._seen[int(self.rng.integers(len(self._seen)))]

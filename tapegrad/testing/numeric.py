@@ -22,7 +22,7 @@ LEVELS = 12
 QUICK = (3, 4)  # of steps 4**-k: enough for a smooth function with a right derivative
 FINER = (1e-3, 1e-6)  # times the usual steps: tried before a claim is called wrong
 _PLAIN = (6, 8)  # and these, where it is known already that a claim is wrong, and asked whether it is here as well
-_EPS32 = float(np.finfo(np.float32).eps)
+SINGLE = float(np.finfo(np.float32).eps)
 OK, WRONG, UNRESOLVED = "ok", "wrong", "unresolved"
 
 
@@ -81,9 +81,11 @@ class _Line:
         grads: Sequence[Any],
         usual: float | None,
         gain: float,
+        single: bool,
     ) -> None:
         self.f, self.xs, self.us, self.gs, self.grads = f, xs, us, gs, grads
         self.usual = usual
+        self.least = SINGLE if single else 0.0
         self.claimed = dot(grads, us)
         size = largest = longest = length = eps = 0.0
         for c, u in zip(grads, us, strict=True):
@@ -125,7 +127,7 @@ class _Line:
         above, below = self.f(up), self.f(down)
         difference = noise = 0.0
         if noisy and not self.roundings:
-            self.roundings = list(map(rounding_of, above))
+            self.roundings = [max(rounding_of(y), self.least) for y in above]
             coarse = max(self.roundings, default=0.0)
             self.quantum = sum(
                 coarse * float(np.vdot(np.abs(_wide(c)), np.abs(x)))
@@ -173,8 +175,8 @@ def eps_in(dtype: Any) -> float:
 def rounding_of(y: Any) -> float:
     """The rounding of values: of single precision where all are numbers of it, and not whole ones, whatever their dtype."""
     eps = eps_in(y.dtype)
-    if eps < _EPS32 and y.size and bool((y == y.astype(np.complex64 if y.dtype.kind == "c" else np.float32)).all()):
-        return eps if bool((y == np.round(y)).all()) else _EPS32
+    if eps < SINGLE and y.size and bool((y == y.astype(np.complex64 if y.dtype.kind == "c" else np.float32)).all()):
+        return eps if bool((y == np.round(y)).all()) else SINGLE
     return eps
 
 
@@ -195,6 +197,7 @@ def compare(
     gain: float = 0.0,
     finite: bool = False,
     hurried: bool = False,
+    single: bool = False,
 ) -> Verdict:
     """Whether <grads, us> is the derivative of <gs, f(xs)> along `us`; the steps are us, us/4, ... both ways.
 
@@ -202,10 +205,11 @@ def compare(
       not given.
     * `gain`: the largest gradient seen for a cotangent of 1, if that is less than 1: likewise.
     * `finite`: whether the values at `xs` are known to be finite.
+    * `single`: whether the function is known to compute in single precision, whatever the dtype of its values.
     * `hurried`: call a claim wrong after four steps in the place of twelve, if these agree about how wrong it is.
     """
     with np.errstate(all="ignore"):
-        line = _Line(f, xs, us, [_wide(g) for g in gs], grads, usual, gain)
+        line = _Line(f, xs, us, [_wide(g) for g in gs], grads, usual, gain, single)
         if not math.isfinite(line.claimed):
             finite = finite or all(np.isfinite(_wide(y)).all() for y in f(xs))
             return Verdict(WRONG if finite else UNRESOLVED, np.nan, 0.0, 0.0, line.claimed)

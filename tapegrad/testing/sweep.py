@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.testing.elements import columns_of
 from tapegrad.testing.kinks import stays
-from tapegrad.testing.numeric import FINER, LEVELS, QUICK, rounding_of, stairs
+from tapegrad.testing.numeric import FINER, LEVELS, QUICK, SINGLE, rounding_of, stairs
 from tapegrad.testing.trial import filled, noise
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def sweep(
         for k, unit in layout.lines:
             u = unit * _steps(columns[k], *source.domains[layout.leaves[k]])
             gain = min(1.0, float(np.median(np.abs(grads[k][keep] / g[keep])))) if keep.any() else 0.0
-            line = _Line(system, layout, gain, settings.usual)
+            line = _Line(system, layout, gain, settings.usual, SINGLE if settings.single else 0.0)
             points = Points(columns, k, u, g, grads[k])
             wrong, errors, right, share = line.examined(points, keep, () if hurried else FINER)
             if wrong.size and settings.kinks == "warn":
@@ -144,11 +144,12 @@ def _gradient(system: System, layout: Layout, columns: Sequence[Any], g: Any) ->
 class _Line:
     """The function along one argument."""
 
-    def __init__(self, system: System, layout: Layout, gain: float, usual: float) -> None:
+    def __init__(self, system: System, layout: Layout, gain: float, usual: float, least: float) -> None:
         self.system = system
         self.layout = layout
         self.gain = gain
         self.usual = usual
+        self.least = least
 
     def value(self, columns: Sequence[Any]) -> Any:
         return _value(self.system, self.layout, columns)
@@ -161,7 +162,7 @@ class _Line:
         moved = _real(p.g, above - below)
         size = np.abs(p.g) * np.maximum(np.abs(above), np.abs(below))
         claimed = _real(p.c, up[p.k] - down[p.k])
-        rounding = rounding_of(above)
+        rounding = max(rounding_of(above), self.least)
         if rounding > _EPS:  # single precision inside, to which the arguments are rounded too
             size = size + 0.5 * np.abs(p.c * p.columns[p.k])
         return (moved - claimed) / (2 * h), 2 * rounding * size / h, np.abs(moved) / (2 * h)

@@ -8,6 +8,7 @@ import numpy as np
 
 from tapegrad.testing.draw import hermitian_part
 from tapegrad.testing.inputs import Point
+from tapegrad.testing.numeric import SINGLE, rounding_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,6 +46,7 @@ class Settings:
         "noted",
         "order",
         "shrinking",
+        "single",
         "usual",
         "warned",
     )
@@ -87,6 +89,8 @@ class Settings:
         self.warned: list[str] = []
         #: The largest output seen so far, at most 1.
         self.usual = 0.0
+        #: Whether all values seen so far are of single precision, but for whole ones; None while none but these were seen.
+        self.single: bool | None = None
         #: The largest gradient seen so far, for a cotangent of 1, at most 1.
         self.gain = 0.0
 
@@ -148,6 +152,8 @@ class Trial:
                     raise Refused("not finite")
                 if size > settings.usual:
                     settings.usual = min(1.0, size)
+                if settings.single is not False and y.dtype.char in "dD" and bool((y != np.round(y)).any()):
+                    settings.single = rounding_of(y) >= SINGLE
         self.active = [self.kept[i] for i in system.active]
         self.ys_before = [y.copy() for y in self.ys]
         given = point.gs

@@ -74,3 +74,16 @@ def test_a_second_derivative_that_no_neighbour_has_is_still_wrong() -> None:
 def test_a_zero_gradient_of_what_is_computed_in_single_precision_is_wrong() -> None:
     result = examine(lambda x: np.tanh(x.astype(np.float32)).astype(x.dtype), vjp=lambda g, x: 0 * g, seed=1)
     assert not result.ok
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_single_precision_inside_where_its_values_stand_still(seed: int) -> None:
+    def bell(x: Any) -> Any:  # close to 0 its value is 1 over whole stretches of arguments
+        return np.exp(-(x.astype(np.float32) ** 2)).astype(x.dtype)
+
+    def vjp(g: Any, y: Any, x: Any, *, factor: float = -2.0) -> Any:
+        return (factor * g * x * y).astype(x.dtype)
+
+    right = examine(bell, vjp=vjp, seed=seed)
+    assert right.ok, str(right)
+    assert not examine(bell, vjp=lambda g, y, x: vjp(g, y, x, factor=-2.02), seed=seed).ok

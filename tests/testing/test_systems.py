@@ -207,3 +207,22 @@ def test_a_function_that_is_not_deterministic_is_told_so() -> None:
     result = examine(lambda x: x * rng.uniform(0.9, 1.1), vjp=lambda g, x: g, only="repeat", seed=1)
     assert "called twice, gives two values" in str(result)
     assert "nondeterministic=" in str(result)
+
+
+@pytest.mark.interop("torch")
+def test_a_framework_is_seen_from_methods_that_its_arrays_alone_have() -> None:
+    pytest.importorskip("torch")
+    assert examine(lambda x: x.kthvalue(2, -1).values, x=array("b", 5), seed=1, profile="fast").ok
+    with pytest.raises(ArgumentError, match="no attribute 'nobody_has_this'; for a function of a framework"):
+        examine(lambda x: x.nobody_has_this(), x=("n",))
+
+
+def test_numbers_in_the_code_of_rules_are_tried() -> None:
+    jax = pytest.importorskip("jax")
+
+    @jax.custom_vjp  # type: ignore[untyped-decorator]
+    def line(x: Any) -> Any:
+        return 3 * x
+
+    line.defvjp(lambda x: (3 * x, x), lambda x, g: (g * jax.numpy.where(abs(x - 0.71234) < 1e-6, 2.0, 3.0),))
+    assert not examine(line, x=("n",), profile="fast", seed=1).ok

@@ -69,7 +69,7 @@ def _along(t: Trial, u: list[Any], *, hurried: bool = False) -> Verdict:
     known = t.settings
     return compare(
         t.moved, t.active, u, t.gs, t.grads, usual=known.usual, gain=known.gain, finite=True,
-        hurried=hurried or bool(known.shrinking),
+        hurried=hurried or bool(known.shrinking), single=bool(known.single),
     )  # fmt: skip
 
 

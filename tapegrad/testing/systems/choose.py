@@ -153,15 +153,37 @@ def build(
 
 
 def framework_returned(f: Callable[..., Any], binding: Binding, xs: list[Any]) -> str:
-    """The framework of what a function returns for NumPy arrays; NumPy itself where it refuses them."""
+    """The framework of what a function returns for NumPy arrays; NumPy itself where it refuses them.
+
+    Where it asks an array for what no array of NumPy has, a method of PyTorch's, say: the framework whose arrays it takes.
+    """
     with np.errstate(all="ignore"):
         try:
             y = binding.caller(f)(list(xs))
+        except AttributeError as error:
+            if "numpy.ndarray" not in str(error):
+                raise
+            found = _that_takes(f, binding, xs)
+            if found is None:
+                told = "for a function of a framework, give its arrays, or framework='torch'"
+                raise ArgumentError(f"a function of NumPy arrays: {error}; {told}") from error
+            return found
         except Exception:  # whatever it is, it is raised again when the check begins
             return "numpy"
     while isinstance(y, tuple | list | dict) and y:
         y = next(iter(y.values() if isinstance(y, dict) else y))
     return framework_of(y) or "numpy"
+
+
+def _that_takes(f: Callable[..., Any], binding: Binding, xs: list[Any]) -> str | None:
+    """The first of the frameworks imported so far whose arrays a function takes."""
+    for name in ("torch", "tensorflow", "jax", "mygrad", "tapegrad.torch", "tapegrad.tf", "tapegrad"):
+        if FRAMEWORKS[name][0] not in sys.modules or (name.startswith("tapegrad.") and name not in sys.modules):
+            continue
+        with contextlib.suppress(Exception):  # whatever it is that it refuses them with
+            build(name, f, binding, "f").value(xs)
+            return name
+    return None
 
 
 def as_numpy(x: Any) -> Any:

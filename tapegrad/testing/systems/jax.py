@@ -23,7 +23,8 @@ _ONCE = ("callbacks do not support JVP", "can't apply forward-mode differentiati
 def make(f: Any, name: str, call: Call, active: Sequence[int]) -> System:
     """A function of JAX arrays; single if it has rules of its own."""
     single = type(f).__name__ in ("custom_vjp", "custom_jvp")
-    return Jax(name, call, active, [f.__wrapped__ if single else f], single=single)
+    rules = [getattr(f, rule, None) for rule in ("fwd", "bwd", "jvp")] if single else []
+    return Jax(name, call, active, [f.__wrapped__ if single else f, *filter(None, rules)], single=single)
 
 
 @final
