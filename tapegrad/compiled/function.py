@@ -47,7 +47,8 @@ def function(fn: Any = None, *, jit_compile: bool = False, shapes: Any = None) -
       is added to a variable, which changes in these rows alone.
     * A method is compiled for each instance, which is kept alive by nobody here; its attributes are constants too.
     * Variables that `fn` uses keep their identity and are updated.  Those on NumPy kernels are copied: the log
-      (`logging.getLogger("tapegrad")`) says which, and how much.
+      (`logging.getLogger("tapegrad")`) says which, and how much.  A variable may be made in the first call, and is one for all
+      calls; one that is made and assigned inside and kept nowhere, which each call would begin anew, is refused.
     * Another dtype, rank or structure is traced anew; of another shape, once, after which that length is left open, and is
       equal to those that have changed in the same way.  An open length is no number: a `range` over it, or a comparison with
       a number, has each length traced.  What traces too often is reported in the log, once, with what differed.
@@ -61,7 +62,7 @@ def function(fn: Any = None, *, jit_compile: bool = False, shapes: Any = None) -
     * An `if` or a number that depends on a tensor's values can't be had while it is traced: SymbolicValueError says what to
       write.  An exception leaves variables as they were.  A tensor that is kept from inside is refused outside.
 
-    Raises ArgumentError for what is no plain function, and in a call for arguments that no graph can take; GradientError where
+    Raises ArgumentError for what is no plain function, and in a call for arguments or variables that no graph can take; GradientError where
     a tape records a tensor that `fn` uses and that is none of its arguments; ImportError where TensorFlow is not installed.
 
     ::
@@ -162,7 +163,7 @@ class Function(Generic[P, T]):
         same = len(full.inputs) == len(found.inputs) and all(map(operator.is_, full.inputs, found.inputs))
         graph = self._graphs.get(full.key) if same else None
         if graph is None:
-            if len(self._graphs) >= MANY and not self._reported:
+            if len(self._graphs) >= MANY and not self._reported and len({id(g) for g in self._graphs.values() if g.traces}) >= MANY:
                 self._reported = True
                 report(self, found.rest, next(reversed(self._graphs))[1])
             graph = Graph(self, found.definition, found.leaves_or_constants())

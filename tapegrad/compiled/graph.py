@@ -16,9 +16,10 @@ from tapegrad.compiled.arguments import Apart, Constant
 from tapegrad.compiled.kept import Kept
 from tapegrad.compiled.kinds import Letter, Shapes, covers, declared, merged, sizes
 from tapegrad.compiled.plan import Plan, tensors_of
+from tapegrad.core.recorder import refcount
 from tapegrad.core.tensor import Tensor, tensor
 from tapegrad.dtypes import is_inexact
-from tapegrad.errors import CompilationError, OpenLengthError, ShapeError
+from tapegrad.errors import ArgumentError, CompilationError, OpenLengthError, ShapeError
 from tapegrad.kernels.batched import Batched
 from tapegrad.kernels.tensorflow_array import TFArray, wrapped
 from tapegrad.kernels.tensorflow_calls import CONTEXT, EAGER, HERE, MANY
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tapegrad.compiled.function import Function
+
+
+#: The references to a variable that `_refuse_local` makes: from the list that it is given, and from its question.
+_HELD_HERE = 2
 
 
 def as_input(x: Any) -> Any:
@@ -121,6 +126,8 @@ class Graph:
             plan = Plan(found, trace.assigned.values())
             bare = plan.bare()
             trace.write_back(bare)
+        del found
+        self._refuse_local(plan.assigned, trace)
         for v in (*trace.read, *trace.assigned.values()):
             if all(v is not w for w in self.variables):
                 self.variables.append(v)
@@ -129,6 +136,20 @@ class Graph:
         self.traces += 1
         self._plans.append(plan)
         return {str(len(self._plans) - 1): bare}
+
+    def _refuse_local(self, assigned: list[Variable], trace: cells.Trace) -> None:
+        """Raise ArgumentError for a variable that is assigned and that only the trace knows.
+
+        Written as it is, each call would begin with a new one; a graph has one for all calls.
+        """
+        for k in range(len(assigned)):
+            known = [trace.read, trace.assigned.values(), self.variables]
+            holders = sum(any(v is assigned[k] for v in held) for held in known)
+            if refcount(assigned[k]) <= holders + _HELD_HERE:
+                raise ArgumentError(
+                    f"{self._fn!r}: Variable {assigned[k].name or 'without a name'} is made and assigned inside, and kept nowhere; "
+                    "compute with a tensor instead, or keep the variable outside of the function"
+                )
 
     def _taped(self, trace: cells.Trace, inputs: Sequence[Tensor]) -> Any:
         """What the function gives; what its derivative needs is kept.

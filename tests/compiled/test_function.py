@@ -260,6 +260,82 @@ def test_tracing_again_and_again_is_reported(caplog):
     assert "tapegrad.asarray" in record.getMessage()
 
 
+def test_other_spellings_of_a_call_are_no_other_kinds_of_arguments(caplog):
+    f = tg.function(lambda x, n=2, *, m=3: x * n * m)
+    x = array(1)
+    with caplog.at_level(logging.WARNING, "tapegrad"):
+        for call in (
+            lambda: f(x), lambda: f(x, 2), lambda: f(x, n=2), lambda: f(x=x, n=2), lambda: f(n=2, x=x), lambda: f(x, m=3, n=2),
+            lambda: f(x=x, m=3), lambda: f(x, 2, m=3),
+        ):  # fmt: skip
+            np.testing.assert_array_equal(call().numpy(), [6])
+        for word in "abcdefgh":
+            with pytest.raises(TypeError, match="unexpected keyword argument"):
+                f(x, **{word: 1})
+    assert not caplog.records
+    assert f.trace_count == 1
+
+
+def test_a_variable_that_is_made_and_assigned_inside_and_kept_nowhere_is_refused(jit):
+    def local(x):
+        v = variable([1.0], "tensorflow")
+        v.assign_add(x)
+        return v * 2.0
+
+    with pytest.raises(ArgumentError, match="made and assigned inside, and kept nowhere"):
+        tg.function(local, jit_compile=jit)(array(2))
+
+    def handed_on(x):
+        v = variable([1.0], "tensorflow")
+        v.assign_add(x)
+        return v
+
+    np.testing.assert_array_equal(tg.function(handed_on, jit_compile=jit)(array(2)).numpy(), [3])
+    kept = []
+
+    def kept_outside(x):
+        if not kept:
+            kept.append(variable([1.0], "tensorflow"))
+        return kept[0].assign_add(x) * 2.0
+
+    f = tg.function(kept_outside, jit_compile=jit)
+    np.testing.assert_array_equal([f(array(2)).numpy(), f(array(3)).numpy()], [[6], [12]])
+
+
+def test_threads_that_call_a_function_first_at_once_trace_it_once(jit):
+    w = variable([0.0], "tensorflow")
+    f = tg.function(lambda x: w.assign_add(1.0 * x), jit_compile=jit)
+    barrier, errors = threading.Barrier(4), []
+
+    def run():
+        barrier.wait()
+        try:
+            for _ in range(5):
+                f(array(1))
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not errors
+    assert f.trace_count == 1
+    np.testing.assert_array_equal(w.numpy(), [20])
+
+
+def test_random_numbers_are_those_of_the_same_seed_without_compiling(jit):
+    f = tg.function(lambda: tg.random.normal(3) * 2.0, jit_compile=jit)
+    found = []
+    for draw in (f, f, lambda: tg.random.normal(3) * 2.0):
+        tg.random.seed(3)
+        found.append([draw().numpy() for _ in range(3)])
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_allclose(found[0], found[2], rtol=1e-6)
+    assert not np.array_equal(found[0][0], found[0][1])
+
+
 def test_an_error_while_tracing_leaves_variables_as_they_were(backend):
     w = variable([1.0, 2.0], backend)
 
