@@ -60,8 +60,8 @@ def load(
     """The object in a file of `save`, here or in PyTorch.
 
     A file makes tensors, containers and numbers, and objects of the classes that `add_safe_globals` allows; with
-    `weights_only=False` modules too, of classes that are already imported, and nothing else.  Everything is read to the
-    CPU and, by `map_location`, moved from there.
+    `weights_only=False` modules, optimizers and schedules too, of classes that are already imported, and nothing else.
+    Everything is read to the CPU and, by `map_location`, moved from there.
 
     Raises pickle.UnpicklingError for what a file may not name.
     """

@@ -348,3 +348,74 @@ def test_a_whole_module_of_pytorchs_is_read_where_its_classes_are_allowed(tmp_pa
     with serialization.safe_globals([T.nn.Sequential, T.nn.Linear, T.nn.Tanh]):
         back = T.load(tmp_path / "net.pt")
     np.testing.assert_allclose(back(T.ones(1, 2)).detach().numpy(), net(peer.ones(1, 2)).detach().numpy(), rtol=1e-6)
+
+
+def written(t: Any, obj: Any, **options: Any) -> io.BytesIO:
+    file = io.BytesIO()
+    t.save(obj, file, **options)
+    file.seek(0)
+    return file
+
+
+@pytest.mark.interop("torch")
+@pytest.mark.parametrize("zipped", [True, False])
+def test_what_pytorch_left_to_the_reader_is_done(zipped: bool) -> None:
+    import torch
+
+    z = torch.tensor([1 + 2j, 3 - 1j])
+    for x in (z.conj(), z.conj().imag):
+        found = T.load(written(torch, x, _use_new_zipfile_serialization=zipped))
+        assert found.tolist() == x.tolist()
+
+
+@pytest.mark.interop("torch")
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning")
+def test_sparse_tensors_go_to_pytorch_and_back() -> None:
+    import torch
+
+    for write, read in ((torch, T), (T, torch), (T, T)):
+        for coalesced in (True, False):
+            x = write.sparse_coo_tensor(write.tensor([[0, 0], [1, 1]]), write.tensor([2.0, 3.0]), (2, 3))
+            y = read.load(written(write, {"x": x.coalesce() if coalesced else x}))["x"]
+            assert y.is_sparse
+            assert y.is_coalesced() == coalesced
+            assert y.to_dense().tolist() == [[0.0, 5.0, 0.0], [0.0, 0.0, 0.0]]
+
+
+def trained(t: Any) -> tuple[Any, Any, Any]:
+    model = t.nn.Linear(2, 1)
+    optimizer = t.optim.Adam(model.parameters(), lr=0.5)
+    schedule = t.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5)
+    model(t.ones(1, 2)).sum().backward()
+    optimizer.step()
+    schedule.step()
+    return model, optimizer, schedule
+
+
+def check_whole(file: io.BytesIO) -> None:
+    model, optimizer, schedule = T.load(file, weights_only=False)
+    assert schedule.optimizer is optimizer
+    assert optimizer.param_groups[0]["params"][0] is model.weight
+    assert schedule.get_last_lr() == [0.25]
+    before = model.weight.detach().clone()
+    model(T.ones(1, 2)).sum().backward()
+    optimizer.step()
+    schedule.step()
+    assert (model.weight != before).all()
+    assert optimizer.param_groups[0]["lr"] == 0.125
+    assert optimizer.state[model.weight]["step"] == 2
+
+
+def test_optimizers_and_schedules_are_read_whole_where_that_was_asked_for() -> None:
+    file = written(T, trained(T))
+    with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):
+        T.load(file)
+    file.seek(0)
+    check_whole(file)
+
+
+@pytest.mark.interop("torch")
+def test_optimizers_and_schedules_of_pytorchs_are_read_whole() -> None:
+    import torch
+
+    check_whole(written(torch, trained(torch)))

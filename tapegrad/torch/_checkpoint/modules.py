@@ -1,7 +1,8 @@
-"""Modules that are saved whole: names of their classes in files, and which a file may name where it is trusted so far.
+"""Objects that are saved whole: names of their classes in files, and which a file may name where it is trusted so far.
 
-A file that is read with `weights_only=False` may name subclasses of `nn.Module` that the program has already imported, and
-functions of `torch` and `nn.functional` (an activation that a module keeps), which it can't call.  Nothing is imported.
+A file that is read with `weights_only=False` may name modules' classes, optimizers and schedules that the program has already
+imported, and functions of `torch` and `nn.functional` (an activation that a module keeps), which it can't call.  Nothing is
+imported.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from tapegrad.torch import _arrays
 
 _HERE = "tapegrad.torch"
 #: Where a class or function of the facade is looked for, whatever module it was defined in.
-_HOMES = ("nn", "nn.functional", "")
+_HOMES = ("nn", "nn.functional", "optim", "optim.lr_scheduler", "")
 
 
 def _home(path: str) -> Any:
@@ -42,20 +43,23 @@ def file_names(obj: Any) -> list[str]:
     return [defined] if public is None else [defined, defined.removeprefix("tapegrad."), ".".join(public)]
 
 
-def is_module_class(obj: Any) -> bool:
-    """Whether this is a class of modules."""
-    return isinstance(obj, type) and issubclass(obj, _home("nn").Module)
+def is_class_of_whole(obj: Any) -> bool:
+    """Whether objects of this class are saved whole: modules, optimizers and schedules of their rates."""
+    if not isinstance(obj, type):
+        return False
+    optim = _home("optim")
+    return issubclass(obj, (_home("nn").Module, optim.Optimizer, optim.lr_scheduler.LRScheduler))
 
 
 def found(module: str, name: str) -> Any:
-    """The class of modules, or the function, of this name; None if there is none, or it may not be named."""
+    """The class of what is saved whole, or the function, of this name; None if there is none, or it may not be named."""
     ours = module.removeprefix("tapegrad.")
     if ours == "torch" or ours.startswith("torch."):
         exact = ours.removeprefix("torch").removeprefix(".")
         for path in sorted(_HOMES, key=lambda path: path != exact):
             obj = getattr(_home(path), name, None)
-            if is_module_class(obj) or isinstance(obj, FunctionType):
+            if is_class_of_whole(obj) or isinstance(obj, FunctionType):
                 return obj
         return None
     obj = getattr(sys.modules.get(module), name, None)
-    return obj if is_module_class(obj) else None
+    return obj if is_class_of_whole(obj) else None

@@ -43,14 +43,37 @@ class _StorageType:
 
 
 # -- what rebuilds tensors ---------------------------------------------------------------------------------
-def _tensor(storage: Any, offset: int, size: Any, stride: Any, requires_grad: bool = False, *_: Any) -> Any:
-    return _arrays.made(_view(storage, offset, tuple(size), tuple(stride)), requires_grad=bool(requires_grad))
+def _tensor(
+    storage: Any, offset: int, size: Any, stride: Any, requires_grad: bool = False, hooks: Any = None, marks: Any = None
+) -> Any:
+    """A view of a storage; `marks` say whether PyTorch left it to the reader to conjugate or to negate what is there."""
+    array = _view(storage, offset, tuple(size), tuple(stride))
+    if marks and marks.get("conj"):
+        array = np.conj(array)
+    if marks and marks.get("neg"):
+        array = np.negative(array)
+    return _arrays.made(array, requires_grad=bool(requires_grad))
 
 
 def _tensor_v3(
-    storage: Any, offset: int, size: Any, stride: Any, requires_grad: bool, hooks: Any, dtype: Any, *_: Any
+    storage: Any, offset: int, size: Any, stride: Any, requires_grad: bool, hooks: Any, dtype: Any, marks: Any = None
 ) -> Any:
-    return _tensor(storage.view(dtype.numpy), offset, size, stride, requires_grad)
+    return _tensor(storage.view(dtype.numpy), offset, size, stride, requires_grad, hooks, marks)
+
+
+def _layout(name: str) -> Any:
+    if name not in ("torch.strided", "torch.sparse_coo"):
+        raise pickle.UnpicklingError(f"load(f): tensors of layout {name} are not read")
+    return getattr(_arrays.facade(), name.removeprefix("torch."))
+
+
+def _sparse(layout: Any, parts: Any) -> Any:
+    indices, values, size, *coalesced = parts
+    facade = _arrays.facade()
+    if layout is not facade.sparse_coo:
+        raise pickle.UnpicklingError(f"load(f): sparse tensors of layout {layout} are not read")
+    made = facade.sparse_coo_tensor(indices, values, tuple(size))
+    return made.coalesce() if coalesced and coalesced[0] else made
 
 
 def _view(storage: Any, offset: int, size: tuple[int, ...], stride: tuple[int, ...]) -> np.ndarray[Any, Any]:
@@ -131,6 +154,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_tensor": _tensor,
     "torch._utils._rebuild_tensor_v2": _tensor,
     "torch._utils._rebuild_tensor_v3": _tensor_v3,
+    "torch._utils._rebuild_sparse_tensor": _sparse,
+    "torch.serialization._get_layout": _layout,
     "torch._utils._rebuild_parameter": _parameter,
     "torch._utils._rebuild_parameter_with_state": _parameter,
     "torch._tensor._rebuild_from_type_v2": _from_type,
@@ -213,7 +238,7 @@ class _Unpickler(_Machine):  # type: ignore[misc]
         """Give the last object but one the last one as its state."""
         made = self.stack[-2]
         kind = type(made)
-        if kind not in (OrderedDict, _Dtype, _NumpyArray, *ALLOWED.values()) and not modules.is_module_class(kind):
+        if kind not in (OrderedDict, _Dtype, _NumpyArray, *ALLOWED.values()) and not modules.is_class_of_whole(kind):
             raise pickle.UnpicklingError(f"load(f): a state for an object of type {kind.__name__} is not read")
         self.load_build()
 

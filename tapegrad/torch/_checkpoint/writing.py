@@ -92,6 +92,10 @@ class _Pickler(_Machine):  # type: ignore[misc]
         if _arrays.is_parameter(obj):
             data = self.tensor(_arrays.raw(obj), False)
             return self.name("torch._utils", "_rebuild_parameter"), (_Reduced(data), obj.requires_grad, OrderedDict())
+        if getattr(obj, "is_sparse", False) is True:
+            layout = _Reduced((self.name("torch.serialization", "_get_layout"), ("torch.sparse_coo",)))
+            parts = obj._indices(), obj._values(), Size(obj.shape), obj.is_coalesced()
+            return self.name("torch._utils", "_rebuild_sparse_tensor"), (layout, parts)
         if _arrays.is_tensor(obj):
             return self.tensor(_arrays.raw(obj), bool(obj.requires_grad))
         return NotImplemented
