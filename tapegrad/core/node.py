@@ -84,10 +84,20 @@ def receive(node: Node, c: Any) -> None:
         node.grad = c
         node.own = False
     elif node.own:
-        node.grad += c
+        try:
+            node.grad += c
+        except TypeError:
+            node.grad = apart(node.grad, c)
     else:
         node.grad = node.grad + c
         node.own = True
+
+
+def apart(total: Any, c: Any) -> Any:
+    """The sum where `c` could not be added in place: a batch goes into no array that holds none."""
+    if type(total) is type(c):
+        raise  # noqa: PLE0704  the error of the sum in place, in whose handler this is called
+    return total + c
 
 
 def parents(node: Node) -> tuple[Node | None, ...]:

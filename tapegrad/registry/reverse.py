@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.core.node import receive
+from tapegrad.core.node import apart, receive
 from tapegrad.core.recorder import refcount
 from tapegrad.core.tensor import Tensor, linked
 from tapegrad.registry import checks
@@ -79,7 +79,7 @@ def pull_source(variant: Variant, *, recorded: bool) -> str:
                 made += [f"check({op.name!r}, {a!r}, c, {variant.where(a + '.spec')}, {recorded})"]
         received = [*made, *_received(own, recorded, lends=in_place and made == ["c = g"])]
         if onto and in_place:  # what is large is added to what there is, with no array of its own
-            large = "r.grad is not None and r.own and type(r.grad) is ndarray and r.grad.size > LARGE"
+            large = "r.grad is not None and r.own and type(r.grad) is ndarray is type(g) and r.grad.size > LARGE"
             received = [f"if {large}:", f"    {onto}", "else:", *(f"    {line}" for line in received)]
         lines += [f"        {line}" for line in received]
     return "\n".join(lines) + "\n"
@@ -103,7 +103,10 @@ def _received(own: str, recorded: bool, *, lends: bool) -> list[str]:
     return [
         *lines,
         "elif r.own:",
-        "    r.grad += c",
+        "    try:",
+        "        r.grad += c",
+        "    except TypeError:",
+        "        r.grad = apart(r.grad, c)",
         "else:",
         "    r.grad = r.grad + c",
         "    r.own = True",
@@ -211,6 +214,7 @@ def compile_pull(variant: Variant, *, recorded: bool) -> Callable[[Node, Any], N
         receive=receive,
         settle=settle,
         add_product=add_product,
+        apart=apart,
         LARGE=LARGE,
         ndarray=np.ndarray,
         refs=refcount,

@@ -304,3 +304,15 @@ def test_random_numbers_in_nested_batches() -> None:
 def test_what_does_not_fit_is_refused(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+def test_a_batched_cotangent_is_added_to_one_that_is_no_batch() -> None:
+    # z receives two cotangents that are the same for all items, whose sum the engine may write to, and then one for each item
+    z, w = tg.asarray(np.asarray([0.5, -1.5])), tg.asarray(np.asarray([2.0, 3.0]))
+
+    def pulled(x: Any) -> Any:
+        return tg.vjp(lambda z: (z * z * x, z[::-1] * z), z)[1]((w, w))[0]
+
+    rows = tg.asarray(np.asarray([[1.0, 2.0], [-0.5, 0.25], [3.0, 0.0]]))
+    found = tg.vmap(pulled)(rows)
+    np.testing.assert_allclose(found.numpy(), np.stack([pulled(rows[i]).numpy() for i in range(3)]), rtol=1e-12)
