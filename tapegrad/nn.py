@@ -200,6 +200,8 @@ def dropout(
     * `generator`: where the mask is drawn from; the default one of `tapegrad.random` if not given.
     * `shape`: of the mask, which is broadcast: (N, 1, 1, C) drops whole channels.
 
+    Raises ArgumentError for a rate outside of 0 to 1.
+
     N. Srivastava et al., "Dropout", 2014, section 4.
     """
     if not 0 <= rate <= 1:

@@ -68,7 +68,10 @@ class Generator:
 
     @_guided
     def normal(self, shape: Any = (), *, mean: float = 0.0, std: float = 1.0, dtype: Any = float32) -> Tensor:
-        """Numbers from a normal distribution."""
+        """Numbers from a normal distribution, in a floating `dtype`.
+
+        Raises ValueError for a negative `std`, DTypeError for a dtype that is not floating.
+        """
         dtype, shape = _floating("normal", dtype), _sizes("normal", shape)
         if not std >= 0:
             raise ValueError(f"normal(std=...): expected std >= 0, got {std}")
@@ -81,7 +84,10 @@ class Generator:
 
     @_guided
     def uniform(self, shape: Any = (), *, low: float = 0.0, high: float = 1.0, dtype: Any = float32) -> Tensor:
-        """Numbers evenly spread over [low, high)."""
+        """Numbers evenly spread over [low, high), in a floating `dtype`.
+
+        Raises ValueError unless low < high, DTypeError for a dtype that is not floating.
+        """
         dtype, shape = _floating("uniform", dtype), _sizes("uniform", shape)
         if not low < high:
             raise ValueError(f"uniform(low=..., high=...): expected low < high, got {low} and {high}")
@@ -96,7 +102,10 @@ class Generator:
 
     @_guided
     def integers(self, shape: Any = (), *, low: int = 0, high: int, dtype: Any = int64) -> Tensor:
-        """Integers evenly spread over low, ..., high - 1."""
+        """Integers evenly spread over low, ..., high - 1, in an integer `dtype`.
+
+        Raises ValueError unless low < high, DTypeError for another dtype.
+        """
         dtype = as_dtype(dtype)
         if dtype.kind not in "iu":
             raise DTypeError(f"integers(dtype=...): expected an integer dtype, got {dtype}")
@@ -109,7 +118,7 @@ class Generator:
         return _drawn("integers", self, draw, _sizes("integers", shape), dtype)
 
     def permutation(self, x: Any) -> Tensor:
-        """The numbers 0, ..., x - 1 in random order, or the rows of an array in random order, which is recorded."""
+        """The numbers 0, ..., x - 1 in random order, or the rows of an array, (n, ...) -> (n, ...), which is recorded."""
         if isinstance(x, int | np.integer):
             return self._order(int(x))
         rows = asarray(x)
@@ -125,7 +134,10 @@ class Generator:
         return _drawn("permutation", self, draw, (n,), int64)
 
     def bernoulli(self, p: float, shape: Any = (), *, dtype: Any = float32) -> Tensor:
-        """Ones with probability `p`, else zeros."""
+        """Ones with probability `p`, else zeros.
+
+        Raises ValueError for a `p` outside of 0 to 1.
+        """
         if not 0 <= p <= 1:
             raise ValueError(f"bernoulli(p, ...): expected 0 <= p <= 1, got {p}")
         return _drawn("bernoulli", self, lambda source, n: source.random(n) < p, _sizes("bernoulli", shape), as_dtype(dtype))

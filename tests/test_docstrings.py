@@ -5,12 +5,13 @@ import importlib
 import inspect
 import pkgutil
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
 
 import pytest
 
 import tapegrad as tg
+from tapegrad import errors
 from tapegrad.registry import public
 from tapegrad.registry.docs import summary
 from tapegrad.registry.op import OPS, Op
@@ -85,6 +86,58 @@ def test_what_an_op_refuses_is_told_with_its_error() -> None:
     told = [(op.name, word) for op in PUBLIC.values() for word in re.findall(r"Raises (\w+)", op.body.__doc__ or "")]
     known = {name for name in dir(tg.errors) if name.endswith("Error")} | {"IndexError", "TypeError", "ValueError"}
     assert {word for _, word in told} <= known | {"NotDifferentiable"}
+
+
+M, V, Z = tg.ones((2, 3)), tg.ones(3), tg.zeros((2, 2))
+#: Calls that the docstring of the op refuses, and with which error.
+REFUSED: dict[str, tuple[Callable[[], object], type[Exception]]] = {
+    "matmul": (lambda: tg.matmul(M, M), errors.ShapeError),
+    "vecdot": (lambda: tg.vecdot(V, tg.ones(1)), errors.ShapeError),
+    "tensordot": (lambda: tg.tensordot(M, M, axes=1), errors.ShapeError),
+    "linalg.inv": (lambda: tg.linalg.inv(Z), errors.MatrixError),
+    "linalg.solve": (lambda: tg.linalg.solve(Z, tg.ones(2)), errors.MatrixError),
+    "linalg.solve_triangular": (lambda: tg.linalg.solve_triangular(Z, tg.ones(2)), errors.MatrixError),
+    "linalg.lstsq": (lambda: tg.linalg.lstsq(M, V), errors.ShapeError),
+    "linalg.cholesky": (lambda: tg.linalg.cholesky(-tg.eye(2)), errors.MatrixError),
+    "linalg.det": (lambda: tg.linalg.det(M), errors.MatrixError),
+    "linalg.eigh": (lambda: tg.linalg.eigh(M), errors.MatrixError),
+    "linalg.matrix_exp": (lambda: tg.linalg.matrix_exp(M), errors.MatrixError),
+    "linalg.matrix_power": (lambda: tg.linalg.matrix_power(M, 2), errors.ShapeError),
+    "linalg.trace": (lambda: tg.linalg.trace(V), errors.ShapeError),
+    "linalg.diagonal": (lambda: tg.linalg.diagonal(V), errors.ShapeError),
+    "linalg.cross": (lambda: tg.linalg.cross(tg.ones(4), tg.ones(4)), errors.ShapeError),
+    "reshape": (lambda: tg.reshape(M, (4,)), errors.ShapeError),
+    "broadcast_to": (lambda: tg.broadcast_to(V, (2,)), errors.ShapeError),
+    "concat": (lambda: tg.concat([M, V]), errors.ShapeError),
+    "stack": (lambda: tg.stack([M, V]), errors.ShapeError),
+    "squeeze": (lambda: tg.squeeze(M, axis=0), errors.ShapeError),
+    "expand_dims": (lambda: tg.expand_dims(M, axis=5), errors.BoundsError),
+    "permute_dims": (lambda: tg.permute_dims(M, (0, 0)), errors.ShapeError),
+    "take": (lambda: tg.take(V, tg.asarray(7)), errors.BoundsError),
+    "getitem": (lambda: M[5], errors.BoundsError),
+    "split": (lambda: tg.split(V, 2), errors.ShapeError),
+    "unstack": (lambda: tg.unstack(M, axis=2), errors.BoundsError),
+    "sum": (lambda: tg.sum(M, axis=2), errors.BoundsError),
+    "max": (lambda: tg.max(tg.zeros(0)), errors.ShapeError),
+    "min": (lambda: tg.min(tg.zeros(0)), errors.ShapeError),
+    "sort": (lambda: tg.sort(M, axis=3), errors.BoundsError),
+    "where": (lambda: tg.where(M > 0, M, tg.ones(2)), errors.ShapeError),
+    "quantile": (lambda: tg.quantile(V, 1.5), errors.RangeError),
+    "interp": (lambda: tg.interp(V, V, tg.ones(2)), errors.ShapeError),
+    "convolve": (lambda: tg.convolve(M, V), errors.ShapeError),
+    "repeat": (lambda: tg.repeat(V, tg.asarray([1, 2])), errors.ShapeError),
+    "fft.rfft": (lambda: tg.fft.rfft(tg.asarray([1j])), errors.DTypeError),
+    "nn.embedding": (lambda: tg.nn.embedding(V, V), errors.DTypeError),
+    "nn.linear": (lambda: tg.nn.linear(M, M, V), errors.ShapeError),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_docstring_says_is_refused_is_refused_so(name: str) -> None:
+    call, error = REFUSED[name]
+    assert f"Raises {error.__name__}" in (PUBLIC[name].body.__doc__ or "")
+    with pytest.raises(error):
+        call()
 
 
 def test_the_public_function_has_the_docstring_and_signature_of_its_op(op: Op) -> None:

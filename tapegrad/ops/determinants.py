@@ -30,6 +30,8 @@ def det(xp: Any, x: Any, /) -> Any:
     """The determinant of square matrices, (..., n, n) -> (...).
 
     The derivative is the matrix of cofactors, which exists, as do all further derivatives, at singular matrices.
+
+    Raises MatrixError for a matrix that is not square.
     """
     return xp.det(x)
 

@@ -40,6 +40,8 @@ def cholesky(xp: Any, x: Any, /, *, upper: bool = False) -> Any:
 
     The derivative is taken as that for the Hermitian part of x: symmetric.  Formula: Murray, "Differentiation of the
     Cholesky decomposition" (2016), equation 10.
+
+    Raises MatrixError for a matrix that is not positive definite, or not square.
     """
     return xp.cholesky(x, upper=upper)
 
@@ -147,6 +149,8 @@ def eigh(xp: Any, x: Any, /) -> Any:
 
     Eigenvectors are known up to a sign or phase: what is differentiated must not depend on it.
     Formula: Giles, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation" (2008), 3.1.
+
+    Raises MatrixError for a matrix that is not square.
     """
     return xp.eigh(x)
 

@@ -156,7 +156,10 @@ def ifftn(F: Any, x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "ba
 
 @composite(real=True, laws=_one_axis, public=False)
 def rfft(F: Any, x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
-    """The first n // 2 + 1 terms of the Fourier transform of a real array; the others are their conjugates."""
+    """The first n // 2 + 1 terms of the Fourier transform of a real array; the others are their conjugates.
+
+    Raises DTypeError for a complex array.
+    """
     return F.real_dft(x, x.shape[axis] if n is None else n, axis, norm)
 
 

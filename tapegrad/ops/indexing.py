@@ -23,6 +23,8 @@ def getitem(xp: Any, x: Any, /, index: Any) -> Any:
     """`x[index]`, for every kind of index that NumPy has.
 
     The derivative of an element that is picked more than once is the sum over all picks.
+
+    Raises BoundsError for an index out of range, or of another kind.
     """
     return xp.getitem(x, index)
 
@@ -142,7 +144,10 @@ def _put_batch(F: Any, has: Any, x: Any, value: Any, *, index: Any) -> Any:
     ),
 )
 def take(xp: Any, x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
-    """The elements of `x` at integer indices along an axis; negative ones count from the end."""
+    """The elements of `x` at integer indices along an axis; negative ones count from the end.
+
+    Raises BoundsError for an index out of range, DTypeError for one that is no integer.
+    """
     return xp.take(x, indices, axis=axis)
 
 
@@ -256,7 +261,10 @@ def _put_along_axis_add_batch(F: Any, has: Any, x: Any, indices: Any, *, shape: 
 
 @linear(weak=True, pointwise=True, laws=lambda draw: (draw.array("n", 3) > 0, draw.array("n", 3), draw.array(3)))
 def where(xp: Any, condition: Any, x1: Any, x2: Any, /) -> Any:
-    """`x1` where the condition holds and `x2` elsewhere; what is not chosen gets a derivative of exactly 0."""
+    """`x1` where the condition holds and `x2` elsewhere; what is not chosen gets a derivative of exactly 0.
+
+    Raises ShapeError where the three do not broadcast.
+    """
     return xp.where(condition, x1, x2)
 
 

@@ -21,6 +21,8 @@ def matrix_exp(xp: Any, x: Any, /) -> Any:
 
     The derivative in direction t is the upper right block of the exponential of [[x, t], [0, x]]: Higham, "Functions of Matrices" (2008),
     equation 3.16; its adjoint the same with x^H.
+
+    Raises MatrixError for a matrix that is not square.
     """
     return xp.matrix_exp(x)
 
@@ -64,7 +66,10 @@ matrix_exp_along.pushforward(
     draw.well_conditioned(*draw.choice(("n",), (2, "n"))), {"n": draw.choice(0, 1, 2, 3, 5, -1, -2)}
 ))
 def matrix_power(F: Any, x: Any, /, n: int) -> Any:
-    """The product of `n` copies of square matrices, (..., k, k), by repeated squaring; of inverses where n is negative."""
+    """The product of `n` copies of square matrices, (..., k, k), by repeated squaring; of inverses where n is negative.
+
+    Raises ShapeError for a matrix that is not square.
+    """
     if len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
         raise ShapeError(f"matrix_power(x, n): expected square matrices, x.shape[-1] == x.shape[-2], got x {x.shape}")
     if n == 0:

@@ -141,7 +141,9 @@ def conv_transpose(
     """The transpose of `conv` with the same kernel and parameters, (N, *P, O), (*K, C / groups, O) -> (N, *S, C).
 
     S = (P - 1) stride + dilation (K - 1) + 1 - padding + output_padding; `output_padding` chooses among the sizes that
-    `conv` maps to P.  V. Dumoulin, F. Visin, "A guide to convolution arithmetic for deep learning", 2018, chapter 4.
+    `conv` maps to P.  Raises ShapeError if there is no such size, or channels do not fit.
+
+    V. Dumoulin, F. Visin, "A guide to convolution arithmetic for deep learning", 2018, chapter 4.
     """
     return _conv_transpose(
         "conv_transpose", x, kernel, stride, padding, output_padding, dilation, groups, layout
@@ -187,7 +189,10 @@ def fold(
     dilation: Any = 1,
     layout: str = "channels_last",
 ) -> Tensor:
-    """Windows added up where they lie in an image of this size: the transpose of `unfold`."""
+    """Windows added up where they lie in an image of this size, (N, *P, C prod(window)) -> (N, *size, C): the transpose of `unfold`.
+
+    Raises ShapeError where P is not what `unfold` gives for that size.
+    """
     x = images("fold", x, layout)
     n = len(x.shape) - 2
     size = _windows.numbers("fold", "size", size, n)
@@ -220,6 +225,8 @@ def interpolate(
 
     Give `size`, or `scale`: a factor, or one for each axis.  With `align_corners` the centres of the corner pixels coincide,
     else the corners of the images do.
+
+    Raises ArgumentError unless one of the two is given, ShapeError for an image without pixels.
     """
     x = images("interpolate", x, layout)
     n = len(x.shape) - 2

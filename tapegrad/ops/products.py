@@ -21,7 +21,10 @@ from tapegrad.registry.lengths import may_agree
     (draw.array(2, 1, "n", 3), draw.array(4, 3, "m")),
 ))
 def matmul(xp: Any, x1: Any, x2: Any, /) -> Any:
-    """The matrix product, (..., n, k), (..., k, m) -> (..., n, m); a 1-d array is a row on the left, a column on the right."""
+    """The matrix product, (..., n, k), (..., k, m) -> (..., n, m); a 1-d array is a row on the left, a column on the right.
+
+    Raises ShapeError where k differs, or for a 0-d array.
+    """
     return xp.matmul(x1, x2)
 
 
@@ -178,7 +181,10 @@ def outer(F: Any, x1: Any, x2: Any, /) -> Any:
     (draw.array("n", 3), draw.array(3), {}), (draw.array(3, "n"), draw.array(3, 1), {"axis": -2}),
 ))
 def cross(F: Any, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """The vector at right angles to two vectors of three elements along an axis, whose length is their area."""
+    """The vector at right angles to two vectors of three elements along an axis, whose length is their area.
+
+    Raises ShapeError where the axis has not three elements.
+    """
     a1, a2 = _their_axis("cross", x1, x2, axis)
     if x1.shape[a1] != 3 or x2.shape[a2] != 3:
         raise ShapeError(f"cross(x1, x2): expected 3 elements along axis {axis}, got x1 {x1.shape}, x2 {x2.shape}")
@@ -226,7 +232,10 @@ def multi_dot(F: Any, arrays: Any, /) -> Any:
 # -- diagonals -------------------------------------------------------------------------------------------
 @linear(public=False, laws=lambda draw: (draw.array(2, 4, 3), {"offset": draw.choice(0, 1, -1, 2, -2)}))
 def diagonal(xp: Any, x: Any, /, *, offset: int = 0) -> Any:
-    """The diagonals of the last two axes, (..., n, m) -> (..., k)."""
+    """The diagonals of the last two axes, (..., n, m) -> (..., k).
+
+    Raises ShapeError for less than two axes.
+    """
     return xp.diagonal(x, offset=offset)
 
 
@@ -244,7 +253,10 @@ put_diagonal.adjoint(x=lambda F, g, offset: F.diagonal(g, offset=offset))
 
 @composite(public=False, laws=lambda draw: (draw.array(2, "n", 3), {"offset": draw.choice(0, 1, -1)}))
 def trace(F: Any, x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    """The sum over a diagonal of the last two axes, (..., n, m) -> (...)."""
+    """The sum over a diagonal of the last two axes, (..., n, m) -> (...).
+
+    Raises ShapeError for less than two axes.
+    """
     return F.sum(F.diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 

@@ -46,7 +46,10 @@ def reduced_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
 
 @linear(laws=reduction)
 def sum(xp: Any, x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """The sum over axes; half precision is added up in float32, small integers in the default integer dtype."""
+    """The sum over axes; half precision is added up in float32, small integers in the default integer dtype.
+
+    Raises BoundsError for an axis that `x` does not have.
+    """
     return xp.sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
@@ -240,7 +243,10 @@ def _extreme(draw: Any) -> Any:
 
 @primitive(real=True, laws=_extreme)
 def max(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The largest element over axes; elements that tie share the derivative equally."""
+    """The largest element over axes; elements that tie share the derivative equally.
+
+    Raises ShapeError over no elements, BoundsError for an axis that `x` does not have.
+    """
     return xp.max(x, axis=axis, keepdims=keepdims)
 
 
@@ -250,7 +256,10 @@ max.pushforward(x=_extreme_pushforward)
 
 @primitive(real=True, laws=_extreme)
 def min(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The smallest element over axes; elements that tie share the derivative equally."""
+    """The smallest element over axes; elements that tie share the derivative equally.
+
+    Raises ShapeError over no elements, BoundsError for an axis that `x` does not have.
+    """
     return xp.min(x, axis=axis, keepdims=keepdims)
 
 

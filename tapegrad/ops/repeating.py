@@ -24,7 +24,10 @@ def _run_lengths(draw: Any) -> Any:
 
 @linear(laws=_run_lengths)
 def repeat(xp: Any, x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
-    """Each element repeated along an axis (of the flattened array if None): all alike, or each as often as `repeats` says."""
+    """Each element repeated along an axis (of the flattened array if None): all alike, or each as often as `repeats` says.
+
+    Raises ShapeError where there is not one number for each element.
+    """
     return xp.repeat(x, repeats, axis=axis)
 
 

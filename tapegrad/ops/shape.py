@@ -6,13 +6,17 @@ import itertools
 import math
 from typing import Any
 
+from tapegrad.errors import BoundsError, ShapeError
 from tapegrad.registry import composite, linear
 from tapegrad.registry.batch_rules import flattening, full_batch, over_axis, same, shifted
 
 
 @linear(laws=lambda draw: (draw.array("n", 6), {"shape": draw.choice((-1, 3), (6, -1), (2, 3, -1), -1)}))
 def reshape(xp: Any, x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
-    """The same elements in row-major order in another shape; one length may be -1."""
+    """The same elements in row-major order in another shape; one length may be -1.
+
+    Raises ShapeError where the number of elements differs.
+    """
     return xp.reshape(x, shape, copy=copy)
 
 
@@ -26,7 +30,10 @@ def _repeated(draw: Any) -> Any:
 
 @linear(laws=_repeated)
 def broadcast_to(xp: Any, x: Any, /, shape: Any) -> Any:
-    """The array repeated to a shape that its own fits to from the right; where it is 1 it is repeated."""
+    """The array repeated to a shape that its own fits to from the right; where it is 1 it is repeated.
+
+    Raises ShapeError where the shapes do not fit.
+    """
     return xp.broadcast_to(x, shape)
 
 
@@ -35,7 +42,10 @@ broadcast_to.adjoint(x=lambda F, g, x: F.sum_to(g, x.shape))
 
 @linear(laws=lambda draw: (draw.array("n", "m", 2), {"axes": draw.permutation(3)}))
 def permute_dims(xp: Any, x: Any, /, axes: tuple[int, ...]) -> Any:
-    """The array with its axes in another order: axis `axes[i]` of `x` becomes axis i."""
+    """The array with its axes in another order: axis `axes[i]` of `x` becomes axis i.
+
+    Raises ShapeError where an axis is there twice, or left out.
+    """
     return xp.permute_dims(x, axes)
 
 
@@ -83,7 +93,10 @@ moveaxis.adjoint(x=lambda F, g, source, destination: F.moveaxis(g, destination, 
 
 @linear(laws=lambda draw: (draw.array("n", "m"), {"axis": draw.choice(0, 1, -1, (0, 2))}))
 def expand_dims(xp: Any, x: Any, /, axis: Any = 0) -> Any:
-    """The array with an axis of length 1 put in at `axis`."""
+    """The array with an axis of length 1 put in at `axis`.
+
+    Raises BoundsError for an axis that the result does not have.
+    """
     return xp.expand_dims(x, axis=axis)
 
 
@@ -92,7 +105,10 @@ expand_dims.adjoint(x=lambda F, g, x: F.reshape(g, x.shape))
 
 @linear(laws=lambda draw: (draw.array("n", 1, 1), {"axis": draw.choice(1, -1, (1, 2), ())}))
 def squeeze(xp: Any, x: Any, /, axis: Any) -> Any:
-    """The array without an axis (or axes) of length 1."""
+    """The array without an axis (or axes) of length 1.
+
+    Raises ShapeError where the axis has another length.
+    """
     return xp.squeeze(x, axis)
 
 
@@ -132,7 +148,10 @@ def _joined(draw: Any) -> Any:
 
 @linear(variadic=True, laws=_joined)
 def concat(xp: Any, arrays: Any, /, *, axis: int | None = 0) -> Any:
-    """Arrays joined along an axis that they have (flattened first if None)."""
+    """Arrays joined along an axis that they have (flattened first if None).
+
+    Raises ShapeError where another axis differs in length.
+    """
     return xp.concat(arrays, axis=axis)
 
 
@@ -156,7 +175,10 @@ concat.adjoint(arrays=_concat_adjoint)
 
 @linear(variadic=True, laws=lambda draw: ([draw.array("n", 2), draw.array("n", 2)], {"axis": draw.choice(0, 1, -1)}))
 def stack(xp: Any, arrays: Any, /, *, axis: int = 0) -> Any:
-    """Arrays of one shape joined along a new axis."""
+    """Arrays of one shape joined along a new axis.
+
+    Raises ShapeError where the shapes differ.
+    """
     return xp.stack(arrays, axis=axis)
 
 
@@ -170,9 +192,21 @@ stack.adjoint(arrays=_stack_adjoint)
 
 @composite(laws=lambda draw: (draw.array(2, "n", 2), {"axis": draw.choice(0, 2, -1)}))
 def unstack(F: Any, x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
-    """The slices of the array along an axis, as a tuple."""
+    """The slices of the array along an axis, as a tuple.
+
+    Raises BoundsError for an axis that `x` does not have.
+    """
+    n = _length("unstack(x)", x, axis)
     before = (slice(None),) * (axis % len(x.shape))
-    return tuple(F.getitem(x, (*before, i)) for i in range(x.shape[axis]))
+    return tuple(F.getitem(x, (*before, i)) for i in range(n))
+
+
+def _length(where: str, x: Any, axis: int) -> int:
+    """The length of an axis that is there."""
+    rank = len(x.shape)
+    if not -rank <= axis < rank:
+        raise BoundsError(f"{where}: expected {-rank} <= axis < {rank}, got {axis} for shape {x.shape}")
+    return x.shape[axis]
 
 
 def _cut(draw: Any) -> Any:
@@ -191,12 +225,13 @@ parts.adjoint(x=lambda F, g, axis: F.concat(g, axis=axis))
 
 @composite(laws=lambda draw: (draw.array("n", 6), {"sections": draw.choice(3, (1, 4)), "axis": 1}))
 def split(F: Any, x: Any, /, sections: Any, *, axis: int = 0) -> tuple[Any, ...]:
-    """The array cut along an axis: into `sections` equal parts, or at the indices in `sections`, as a tuple."""
-    n = x.shape[axis]
+    """The array cut along an axis: into `sections` equal parts, or at the indices in `sections`, as a tuple.
+
+    Raises ShapeError where the parts would not be equal.
+    """
+    n = _length("split(x, sections)", x, axis)
     if not hasattr(sections, "__iter__"):
         if sections < 1 or n % sections:
-            from tapegrad.errors import ShapeError
-
             raise ShapeError(f"split(x, sections): expected x.shape[{axis}] % sections == 0, got {n} % {sections}")
         step = n // sections
         sections = range(step, n, step) if step else [0] * (sections - 1)

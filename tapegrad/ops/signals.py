@@ -27,7 +27,10 @@ def _two_rows(draw: Any) -> Any:
 
 @composite(laws=_two_rows)
 def convolve(F: Any, a: Any, v: Any, /, *, mode: str = "full") -> Any:
-    """The discrete convolution of two rows, (n,) and (m,): "full" (n + m - 1,), "same" (the longer's), "valid" (where they overlap)."""
+    """The discrete convolution of two rows, (n,) and (m,): "full" (n + m - 1,), "same" (the longer's), "valid" (where they overlap).
+
+    Raises ShapeError for anything but two rows with elements.
+    """
     return _convolved(F, "convolve", a, v, mode)
 
 
@@ -65,6 +68,8 @@ def interp(F: Any, x: Any, xp: Any, fp: Any, /, *, left: Any = None, right: Any 
     * `left`, `right`: what stands before the first point and behind the last; the values there, if None.
 
     All three have a derivative; at a point that of `x` is the slope of the line behind it, at the last one of that before it.
+
+    Raises ShapeError where the points are not two rows of one length.
     """
     n = xp.shape[0]
     if len(xp.shape) != 1 or tuple(fp.shape) != tuple(xp.shape) or not n:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.errors import ShapeError
 from tapegrad.ops.products import with_rank
 from tapegrad.registry import composite, constant, primitive
 from tapegrad.registry.batch_rules import same
+from tapegrad.registry.lengths import may_agree
 
 
 def _equations(draw: Any) -> Any:
@@ -25,6 +27,8 @@ def solve(xp: Any, x1: Any, x2: Any, /) -> Any:
     """x with x1 @ x = x2, for square matrices, (..., n, n), (..., n, k) -> (..., n, k); `x2` is a vector only if it has one axis.
 
     Formula: Giles, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation" (2008), 2.3.1.
+
+    Raises MatrixError for a singular `x1`, or one that is not square; ShapeError where n differs.
     """
     return xp.solve(x1, x2)
 
@@ -66,6 +70,8 @@ def solve_triangular(
 
     Only the upper triangle of `x1` is read, or the lower if `lower`; its diagonal is taken as 1 if `unit_diagonal`.
     What is not read has the derivative 0.  `x2` is a vector only if it has one axis.
+
+    Raises MatrixError for a zero on the diagonal; ShapeError where n differs.
     """
     return xp.solve_triangular(x1, x2, lower=lower, unit_diagonal=unit_diagonal, adjoint=adjoint)
 
@@ -112,6 +118,8 @@ def inv(xp: Any, x: Any, /) -> Any:
     """The inverse of square matrices, (..., n, n); to solve equations, `solve` is faster and loses fewer digits.
 
     Formula: Giles (2008), 2.2.3.
+
+    Raises MatrixError for a singular matrix, or one that is not square.
     """
     return xp.inv(x)
 
@@ -164,7 +172,12 @@ def lstsq(F: Any, x1: Any, x2: Any, /, *, rtol: float | None = None) -> Any:
     """The x of smallest norm for which the norm of x1 @ x - x2 is smallest, (..., n, m), (..., n, k) -> (..., m, k).
 
     `x2` is a vector only if it has one axis.  `rtol`, and the derivative, are as for `pinv`.
+
+    Raises ShapeError where n differs.
     """
+    rows, given = x1.shape[-2:-1], x2.shape[-2:-1] if len(x2.shape) > 1 else x2.shape
+    if rows and given and not may_agree(rows, given):
+        raise ShapeError(f"lstsq(x1, x2): expected as many rows of x2 as of x1, {rows[0]}, got shapes {x1.shape} and {x2.shape}")
     return F.matmul(F.pinv(x1, rtol=rtol), x2)
 
 

@@ -25,7 +25,10 @@ argsort.batch(lambda F, has, x, *, axis=-1, **params: over_axis("argsort")(F, ha
 
 @composite(real=True, laws=_sortable)
 def sort(F: Any, x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """The array sorted along an axis; of equal elements each keeps its own derivative, in order."""
+    """The array sorted along an axis; of equal elements each keeps its own derivative, in order.
+
+    Raises BoundsError for an axis that `x` does not have.
+    """
     order = F.argsort(x, axis=axis, descending=descending, stable=stable)
     return F.take_along_axis(x, order, axis=axis)
 

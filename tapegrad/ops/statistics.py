@@ -93,6 +93,8 @@ def quantile(
 
     Definition 7 of R. J. Hyndman, Y. Fan, "Sample quantiles in statistical packages", 1996.  The derivative goes to the
     two elements, by their weights; of equal ones to those that the sort puts there.
+
+    Raises RangeError for a `q` outside of 0 to 1.
     """
     at = _probabilities("quantile(x, q)", q)
     _check_method("quantile", method)
