@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from tapegrad.errors import ArgumentError
 from tapegrad.testing.draw import hermitian_part
 from tapegrad.testing.recipes import MIXED, RECIPES, TAME, as_complex
 
@@ -307,10 +306,3 @@ def find_domains(source: Source, finite: Any) -> bool:
             return True
     source.domains = start
     return False
-
-
-def check_sizes(words: Sequence[Word], names: Sequence[str], f_name: str) -> None:
-    """Refuse one name for two sizes: an example says how long a named dimension is, and another one that it is not."""
-    for w, name in zip(words, names, strict=True):
-        if w.kind == "strategy" and w.source is None:
-            raise ArgumentError(f"{f_name}: the strategy for {name} is empty")
