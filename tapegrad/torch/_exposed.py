@@ -34,6 +34,8 @@ class Exposed(Tensor):
         return raw.copy(), self.node
 
 
+#: What a tensor of a class of a program's becomes, by that class.
+EXPOSED_AS: dict[type, type] = {}
 Exposed.__name__ = Exposed.__qualname__ = "Tensor"
 
 
@@ -44,7 +46,7 @@ def expose(x: Any, where: Any) -> Any:
     store.exposed = where
     for t in [x, *(r() for r in store.fresh)]:
         if t is not None and type(t) in ORDINARY:
-            t.__class__ = Exposed
+            t.__class__ = EXPOSED_AS.get(type(t), Exposed)
     return x
 
 
@@ -60,7 +62,7 @@ class _Memory:
 
 def handed_out(x: Any) -> Any:
     """A NumPy array on the memory of a tensor."""
-    if type(x) is Stale:
+    if isinstance(x, Stale):
         x.read()
     give_memory(x)
     raw = x.array
@@ -69,7 +71,7 @@ def handed_out(x: Any) -> Any:
     if raw.dtype.kind == "V" or not raw.size:
         return raw
     found = np.asarray(_Memory(raw))
-    if type(x) is not Exposed or store_of(x).exposed is not True:
+    if not isinstance(x, Exposed) or store_of(x).exposed is not True:
         expose(x, weakref.ref(found))
     return found
 

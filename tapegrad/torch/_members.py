@@ -12,6 +12,7 @@ from tapegrad.core.recorder import group
 from tapegrad.torch import _graph, _indexing, _layout, _operators, _shapes, _values, _watching
 from tapegrad.torch._construct import track
 from tapegrad.torch._devices import device_of
+from tapegrad.torch._dispatching import as_subclass, make_subclass
 from tapegrad.torch._dtypes import SCALAR_TYPES, numpy_of
 from tapegrad.torch._modes import INFERENCE
 from tapegrad.torch._recorder import IMPLICIT, is_leaf_node, own
@@ -304,6 +305,8 @@ def install() -> None:
         "is_conj": lambda self: False,  # what is conjugated, or negated, has its own values here
         "is_neg": lambda self: False,
         "resolve_neg": lambda self: self,
+        "as_subclass": as_subclass,
+        "_make_subclass": staticmethod(make_subclass),
         "backward": _of_tensor,
         "grad_fn": property(_graph.grad_fn),
         "output_nr": property(_graph.output_nr),

@@ -54,7 +54,27 @@ class Tensor(Core):
     def __new__(cls, *args: Any, **words: Any) -> Any:
         from tapegrad.torch._legacy import construct
 
-        return construct(dtype_of(np.dtype(np.float32)), args, words)
+        made = construct(dtype_of(np.dtype(np.float32)), args, words)
+        if cls is Tensor:
+            return made
+        from tapegrad.torch._dispatching import as_subclass
+
+        return as_subclass(made, cls)
+
+    def __init_subclass__(cls, **words: Any) -> None:
+        super().__init_subclass__(**words)
+        if not cls.__module__.startswith("tapegrad.torch."):
+            from tapegrad.torch._dispatching import derive
+
+            derive(cls)
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if not (getattr(func, "__module__", None) or "").startswith("tapegrad"):  # PyTorch's own function, called with a tensor of ours
+            return super().__torch_function__(func, types, args, kwargs)  # type: ignore[misc]
+        from tapegrad.torch._dispatching import usual_answer
+
+        return usual_answer(cls, func, types, args, kwargs)
 
     if TYPE_CHECKING:  # members that are given to it elsewhere
 
@@ -128,6 +148,10 @@ def settle_class(x: Any) -> Any:
     """The tensor, with the class that its flags ask for; one of a class with a meaning of its own keeps it."""
     auto = getattr(x, "_auto", None)
     if auto is not None and type(x) is Tensor:
+        mine = auto.flags.get("class")  # one that a program has written
+        if mine is not None:
+            x.__class__ = mine
+            return x
         for flag, kind in BY_FLAG.items():
             if auto.flags.get(flag):
                 x.__class__ = kind

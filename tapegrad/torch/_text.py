@@ -128,6 +128,9 @@ def text(x: Any) -> str:
     values = np.asarray(getattr(raw, "bare", raw))
     shown = values.astype(np.float32) if values.dtype.kind == "V" else values
     where = device_of(raw)
+    auto = getattr(x, "_auto", None)
+    mine = None if auto is None else auto.flags.get("class")
+    head = "tensor(" if mine is None else f"{mine.__name__}("
     end = [] if where == default_device() else [f"device='{where}'"]
     kind = dtype_of(values.dtype)
     if not values.size:
@@ -138,21 +141,20 @@ def text(x: Any) -> str:
         cut = values.size > OPTIONS["threshold"]
         seen = _edges(shown) if cut else shown
         form = _Pair(seen) if values.dtype.kind == "c" else _Format(seen)
-        body = _lines(shown, len("tensor("), form, cut)
+        body = _lines(shown, len(head), form, cut)
     usual = {DEFAULT[0], dtype_of(np.dtype(np.bool_)), dtype_of(np.dtype(np.int64)), DEFAULT[0].to_complex()}
     if kind not in usual or (not values.size and kind is not DEFAULT[0]):
         end.append(f"dtype={kind}")
     own_node = own(node)
     if own_node is not None:
         end.append("requires_grad=True" if is_leaf_node(own_node) else f"grad_fn=<{_name(x)}>")
-    whole = f"tensor({body}"
+    whole = f"{head}{body}"
     last = len(whole) - whole.rfind("\n") + 1
     for part in end:
         new = last + len(part) + 2 > OPTIONS["linewidth"]
-        whole += (",\n       " if new else ", ") + part
-        last = len("tensor(") + len(part) if new else last + len(part) + 2
+        whole += (",\n" + " " * len(head) if new else ", ") + part
+        last = len(head) + len(part) if new else last + len(part) + 2
     whole += ")"
-    auto = getattr(x, "_auto", None)
     return f"Parameter containing:\n{whole}" if auto is not None and auto.flags.get("parameter") else whole
 
 

@@ -176,7 +176,7 @@ def spoil(store: Storage, but: Any, history: bool, *, moved: bool = False) -> No
         if t is but or (type(t.array) is np.ndarray and not moved and (info.cut or info.untracked or not history)):
             kept.append(ref)
         else:
-            t.__class__ = Stale
+            t.__class__ = STALE_AS.get(type(t), Stale)
     store.fresh = kept
 
 
@@ -203,6 +203,10 @@ def regenerate(x: Any) -> None:
                 tag(t.node, "AsStrided0").shown = (info.base.node,)
     x.like = None
     x._store.join(x)
+
+
+#: What a view of a class of a program's becomes, by that class.
+STALE_AS: dict[type, type] = {}
 
 
 class Stale(Tensor):
