@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import optree
 import tensorflow
 
@@ -14,6 +15,7 @@ from tapegrad.kernels.tensorflow_promotion import asarray
 from tapegrad.tf import errors, nest
 from tapegrad.tf.function import result_of
 from tapegrad.tf.slices import IndexedSlices
+from tapegrad.tf.sparse_tensor import SparseTensor
 from tapegrad.tf.specs import TensorSpec
 from tapegrad.tf.style import S
 
@@ -22,6 +24,12 @@ _register(
     IndexedSlices,
     lambda s: ((s.values, s.indices, s.dense_shape), None),
     lambda _, parts: IndexedSlices(*parts),
+    namespace="tapegrad",
+)
+_register(
+    SparseTensor,
+    lambda x: ((x.indices, x.values), x.lengths),
+    lambda shape, parts: SparseTensor(parts[0], parts[1], np.asarray(shape, np.int64)),
     namespace="tapegrad",
 )
 

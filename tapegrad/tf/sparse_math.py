@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.compiled.tracing import has_values
 from tapegrad.tf import segments  # noqa: F401  it exports the reductions of segments
 from tapegrad.tf.convert import cast, convert, fresh, host
 from tapegrad.tf.errors import invalid
@@ -55,8 +56,10 @@ def sparse_dense_matmul(
         raise mismatch("SparseTensorDenseMatMul", 3, values.array.dtype, y.array.dtype)
     if adjoint_b:
         y = S.conj(S.matrix_transpose(y))
-    (rows, columns), (n, k) = sp_a.places.T, sp_a.lengths
-    sp_a.numbers()
+    n, k = sp_a.lengths
+    if has_values(sp_a.indices.array):
+        sp_a.numbers()
+    rows, columns = (S.getitem(sp_a.indices, (slice(None), axis)) for axis in (0, 1))
     if adjoint_a:
         rows, columns, n, k, values = columns, rows, k, n, S.conj(values)
     if y.array.shape[0] != k:
@@ -64,8 +67,8 @@ def sparse_dense_matmul(
             "SparseTensorDenseMatMul",
             f"Cannot multiply A and B because inner dimension does not match: {k} vs. {y.array.shape[0]}.  Did you forget a transpose?",
         )
-    products = S.multiply(S.reshape(values, (-1, 1)), S.take(y, fresh(columns), axis=0))
-    return S.take_add(products, fresh(rows), shape=(n, y.array.shape[1]), axis=0)
+    products = S.multiply(S.reshape(values, (-1, 1)), S.take(y, columns, axis=0))
+    return S.take_add(products, rows, shape=(n, y.array.shape[1]), axis=0)
 
 
 def _axes(x: SparseTensor, axis: Any) -> list[int]:

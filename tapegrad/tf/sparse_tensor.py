@@ -115,6 +115,11 @@ class SparseTensor(Composite):
     def _components(self) -> list[Any]:
         return [self._indices, self._values, self._dense_shape]
 
+    def _matmul(self, other: Any) -> Tensor:
+        from tapegrad.tf.sparse_math import sparse_dense_matmul
+
+        return sparse_dense_matmul(self, other)
+
     def _lengths(self, dtype: Any) -> Tensor:
         return fresh(np.asarray(self.lengths, dtype))
 

@@ -131,6 +131,8 @@ def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any
     """A tensor of these values; of a variable, its present value."""
     if type(x) is Tensor and dtype is None:
         return x
+    if is_composite(x):
+        return x if dtype is None else x._map_values(lambda v: convert_to_tensor(v, dtype))
     if sparse or ragged:
         raise ValueError("`sparse=True` and `ragged=True` are not supported with tapegrad as Keras's backend")
     if dtype is not None:
@@ -169,8 +171,13 @@ def random_seed_dtype() -> str:
 
 
 def is_tensor(x: Any) -> bool:
-    """Whether it is a tensor of tapegrad's, a variable included."""
-    return isinstance(x, Tensor)
+    """Whether it is a tensor of tapegrad's, a variable included; or a facade's sparse one."""
+    return isinstance(x, Tensor) or is_composite(x)
+
+
+def is_composite(x: Any) -> bool:
+    """Whether it is a facade's value of several tensors, such as a sparse one: layers are given it as it is."""
+    return hasattr(type(x), "_components")
 
 
 _standard = variables.standardize_shape
@@ -235,7 +242,7 @@ def _spec(x: Any, *others: Any) -> Any:
     if not is_tensor(x):
         return x
     sizes = [n if all(y.shape[i] == n for y in others) else None for i, n in enumerate(x.shape)]
-    return KerasTensor(sizes, standardize_dtype(x.array.dtype))
+    return KerasTensor(sizes, standardize_dtype((x.values if is_composite(x) else x).array.dtype))
 
 
 # -- writing into arrays, without writing ----------------------------------------------------------------------

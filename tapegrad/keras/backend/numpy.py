@@ -215,6 +215,8 @@ def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 def matmul(x1: Any, x2: Any) -> Any:
     """The matrix product; int8 is multiplied in int32."""
     a, b = convert_to_tensor(x1), convert_to_tensor(x2)
+    if type(a) is not Tensor:
+        return a._matmul(b)  # a sparse one
     d, e = a.array.dtype, b.array.dtype
     if d is e and d.kind == "f":
         return F.matmul(a, b)
