@@ -88,7 +88,7 @@ def session_of(
     # Layers of Keras have a parameter of that name: what is no dict of words is the word for it.
     named = inputs if isinstance(inputs, dict) else {} if inputs is None else {"inputs": inputs}
     return Session(
-        f, examples, {**words, **named}, vjp=vjp, jvp=jvp, second=second, framework=framework,
+        getattr(f, "gradcheck_body", f), examples, {**words, **named}, vjp=vjp, jvp=jvp, second=second, framework=framework,
         profile=profile_named(profile), seed=seed, only=_names("only", only), skip=_names("skip", skip) or frozenset(),
         cotangent=cotangent, kinks=kinks, dtypes=dtypes, nondeterministic=nondeterministic, progress=progress,
     )  # fmt: skip

@@ -15,6 +15,7 @@ from tapegrad.testing.profiles import profile_named
 from tapegrad.testing.report import GradientCheckError, Result, argument_lines
 from tapegrad.testing.session import Session
 from tapegrad.testing.shrink import Shrinker
+from tapegrad.testing.systems.choose import framework_for, trial_frameworks
 from tapegrad.testing.trial import Refused, Trial, filled
 
 if TYPE_CHECKING:
@@ -56,6 +57,9 @@ def compare(
     start = time.process_time()
     first = _session(f, examples, words, frameworks[0], profile, seed, vjp, gradients)
     second = _session(g, *_in_order(f, g, examples, words), frameworks[1], profile, first.seed, other_vjp, gradients)
+    if first.name == second.name:
+        first.name, second.name = (f"{getattr(h, '__module__', '')}.{first.name}".lstrip(".") for h in (f, g))
+        first.system.name, second.system.name = first.name, second.name
     result = Result(f"{first.name} and {second.name}", first.profile.name, first.seed)
     for k, point in enumerate(first.source.points(first.profile.inputs)):
         if k >= 3 * first.profile.inputs or result.inputs >= first.profile.inputs:
@@ -95,12 +99,16 @@ def _session(
     vjp: Any,
     gradients: bool,
 ) -> Session:
-    if vjp is None and not gradients and framework in (None, "numpy"):
+    if vjp is None and not gradients and _of_numpy(f, [*examples, *words.values()], framework):
         vjp = _no_vjp
     return Session(
         f, examples, words, vjp=vjp, jvp=None, second=None, framework=framework, profile=profile_named(profile), seed=seed,
         only=None, skip=frozenset(), cotangent=None, kinks=None, nondeterministic=0.0, progress=None,
     )  # fmt: skip
+
+
+def _of_numpy(f: Function, given: list[Any], framework: str | None) -> bool:
+    return (framework or framework_for(f, given, None) or next(iter(trial_frameworks(f)), "numpy")) == "numpy"
 
 
 def _no_vjp(g: Any, *xs: Any) -> Any:

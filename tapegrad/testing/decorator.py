@@ -59,6 +59,7 @@ def gradcheck(*examples: Any, **words: Any) -> Callable[[Callable[..., Any]], Ca
         test.__name__, test.__qualname__ = body.__name__, body.__qualname__
         test.__module__, test.__doc__ = body.__module__, body.__doc__
         test.gradcheck = True  # type: ignore[attr-defined]
+        test.gradcheck_body = body  # type: ignore[attr-defined]  # what `check` takes, where a report's line is pasted
         keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in fixtures]
         own = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY) for n in ("request", "gradcheck_property")]
         test.__signature__ = inspect.Signature([*keyword, *own])  # type: ignore[attr-defined]

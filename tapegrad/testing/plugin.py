@@ -148,14 +148,23 @@ def _seed(request: pytest.FixtureRequest, profile: str | None) -> int | None:
 
 
 def _record(request: pytest.FixtureRequest, result: Result) -> None:
-    told = {
+    told: dict[str, Any] = {
         "gradcheck_checks": result.checks,
         "gradcheck_unresolved": result.unresolved,
         "gradcheck_seconds": round(result.seconds, 4),
         "gradcheck_seed": result.seed,
         "gradcheck_text": str(result) if result.ok else f"{result.name}: {result.failure and result.failure.what}",
     }
-    request.node.user_properties.extend(told.items())
+    before = dict(request.node.user_properties)
+    for key in ("gradcheck_checks", "gradcheck_unresolved", "gradcheck_seconds"):  # of all checks in one test
+        told[key] += before.get(key, 0)
+    request.node.user_properties[:] = {**before, **told}.items()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Tests that use the fixture have the marker, too."""
+    if "gradcheck" in getattr(item, "fixturenames", ()):
+        item.add_marker("gradcheck")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import tapegrad as tg
 from tapegrad.errors import ArgumentError
-from tapegrad.testing import GradientCheckError, check_grads, compare, torch_gradcheck, torch_gradgradcheck
+from tapegrad.testing import GradientCheckError, array, check_grads, compare, torch_gradcheck, torch_gradgradcheck
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 FAST = {"profile": "fast", "seed": 1}
@@ -44,6 +44,35 @@ def test_across_frameworks() -> None:
     assert compare(lambda x: tg.softmax(x, axis=-1), lambda x: torch.softmax(x, -1), x=("b", "n"), **FAST).ok
     with pytest.raises(GradientCheckError, match="the values differ"):
         compare(lambda x: tg.softmax(x, axis=-1), lambda x: torch.softmax(x, 0), x=("b", "n"), **FAST)
+
+
+@pytest.mark.interop("torch")
+def test_values_alone_across_frameworks() -> None:
+    import torch
+
+    def softplus(x: Any) -> Any:
+        return np.log1p(np.exp(x))
+
+    def of_torch(x: Any) -> Any:
+        return torch.nn.functional.softplus(x)
+
+    assert compare(softplus, of_torch, x=array("n", hi=15), gradients=False, **FAST).ok
+    assert compare(of_torch, softplus, x=array("n", hi=15), gradients=False, **FAST).ok
+
+
+def test_two_functions_of_one_name_are_told_apart() -> None:
+    def of(k: float) -> Any:
+        def wave(x: Any) -> Any:
+            return tg.sin(k * x)
+
+        return wave
+
+    other = of(2.0)
+    other.__module__ = "elsewhere"
+    with pytest.raises(
+        GradientCheckError, match=r"test_comparing\.wave and elsewhere\.wave: the gradients of x differ"
+    ):
+        compare(of(1.0), other, x=("n",), **FAST)
 
 
 @pytest.mark.interop("torch")

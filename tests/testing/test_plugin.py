@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis.database import InMemoryExampleDatabase
 
 import tapegrad as tg
-from tapegrad.testing import examine
+from tapegrad.testing import examine, gradcheck
 
 Run = Callable[..., pytest.RunResult]
 pytest_plugins = ["pytester"]
@@ -81,8 +83,30 @@ def test_a_right_derivative_passes_and_a_wrong_one_shows_its_report(run: Run) ->
     assert "checking.py" not in result.stdout.str()
 
 
-def test_the_marker_deselects(run: Run) -> None:
-    run("-m", "not gradcheck").assert_outcomes(passed=1, failed=1, deselected=2)
+def test_the_marker_deselects_those_with_the_fixture_too(run: Run) -> None:
+    run("-m", "not gradcheck").assert_outcomes(deselected=4)
+
+
+def test_several_checks_in_one_test_are_summed_up(pytester: pytest.Pytester, run: Run) -> None:
+    pytester.makepyfile(
+        """
+        import numpy as np
+
+        def test_both(gradcheck):
+            for _ in range(2):
+                gradcheck(np.sin, vjp=lambda g, x: g * np.cos(x), only="linear")
+        """
+    )
+    run("--gradcheck-profile", "fast", "--gradcheck-seed", "1").stdout.fnmatch_lines(["1 functions, 20 checks, *"])
+
+
+def test_the_line_to_paste_takes_a_decorated_test() -> None:
+    @gradcheck(x=("n",), vjp=lambda g, x: 2 * g)
+    def test_twice(x: Any) -> Any:
+        return 2.5 * x
+
+    found = examine(test_twice, np.array([1.0]), vjp=lambda g, x: 2 * g, only="numeric", cotangent=np.array([1.0]))
+    assert "the gradient is not the derivative" in str(found)
 
 
 def test_split_has_one_id_for_each_property(run: Run) -> None:
