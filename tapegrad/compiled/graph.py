@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import re
 import threading
 from typing import TYPE_CHECKING, Any, final
 
@@ -22,11 +23,12 @@ from tapegrad.dtypes import is_inexact
 from tapegrad.errors import ArgumentError, CompilationError, OpenLengthError, ShapeError
 from tapegrad.kernels.batched import Batched
 from tapegrad.kernels.tensorflow_array import TFArray, wrapped
-from tapegrad.kernels.tensorflow_calls import CONTEXT, EAGER, HERE, MANY
+from tapegrad.kernels.tensorflow_calls import CONTEXT, EAGER, HERE, MANY, short
 from tapegrad.kernels.tensorflow_graphs import graph
 from tapegrad.kernels.tensorflow_scatter import MADE_DENSE
 from tapegrad.ops.convert import asarray
 from tapegrad.registry.backends import tensorflow
+from tapegrad.registry.call import said
 from tapegrad.registry.space import ERRORS, F
 from tapegrad.tape import GradientTape
 from tapegrad.transforms import vmap
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from tapegrad.compiled.function import Function
 
 
+#: How TensorFlow names the node of a graph that has failed.
+_NODE = re.compile(r"\n?\t? *\[\[\{\{node ([^}]*)\}\}\]\]")
 #: The references to a variable that `_refuse_local` makes: from the list that it is given, and from its question.
 _HELD_HERE = 2
 
@@ -286,11 +290,13 @@ class Graph:
         return [tensor(Batched(y.array, level)) for y in found], plans[-1].rebuild
 
     def _failed(self, error: Exception, given: Sequence[Any]) -> Exception:
-        """What is raised for an error of TensorFlow's in a call: it names the function and what it was given."""
+        """What is raised for an error of TensorFlow's in a call: it names the function, what it was given, and the op."""
         message, *_ = str(error).split("\n\nStack trace")
-        inputs = ", ".join(f"{b.dtype.name} {tuple(b.shape)}" for b in given) or "no arrays"
+        message, *ops = _NODE.split(message, maxsplit=1)
+        inputs = ", ".join(f"{b.dtype.name} {tuple(b.shape)} on {short(b.device)}" for b in given) or "no arrays"
         how = "compiled by XLA" if self._fn.jit_compile else "compiled"
-        text = f"{self._fn.python_function!r}, {how}, given {inputs}: {message}"
+        of = f" (in {ops[0]})" if ops else ""
+        text = f"{self._fn.python_function!r}, {how}, given {inputs}: {said(message)}{of}"
         known = next((ERRORS[c] for c in type(error).__mro__ if c in ERRORS), None)
         if known is None or "unsupported operations" in message:
             return CompilationError(text)

@@ -218,7 +218,7 @@ def failed(op: Op, error: Exception, raws: Sequence[Any]) -> Exception:
         return error
     names = [f"{op.arrays[0]}[{i}]" for i in range(len(raws))] if op.variadic else op.arrays
     given = ", ".join(f"{n}: {_describe(r)}" for n, r in zip(names, raws, strict=False))
-    text = f"{op.name}({', '.join(op.arrays)}): {_said(error)}" + (f"\n  {given}" if given else "")
+    text = f"{op.name}({', '.join(op.arrays)}): {said(error)}" + (f"\n  {given}" if given else "")
     made: TapegradError
     known = next((ERRORS[c] for c in type(error).__mro__ if c in ERRORS), None) if ERRORS else None
     if known is not None:
@@ -252,16 +252,18 @@ def failed_inside(name: str, error: Exception, g: Any) -> Exception:
         return error
     gs = [c for c in (g if isinstance(g, tuple | list) else (g,)) if c is not None]
     given = ", ".join(f"cotangent: {_describe(getattr(c, 'array', c))}" for c in gs)
-    return known(error)(f"the derivative of {name}: {_said(error)}\n  {given}")
+    return known(error)(f"the derivative of {name}: {said(error)}\n  {given}")
 
 
 FOREIGN.append(failed_inside)
 
-#: What TensorFlow puts before its messages and behind them: the wrapper of an eager op.
-_WRAPPED = re.compile(r"\{\{function_node [^}]*\}\} ?|(?: \[Op:\w+\])(?: name: *)?$")
+#: What TensorFlow puts before its messages and behind them: the wrapper of an eager op, the node of a graph.
+_WRAPPED = re.compile(
+    r"\{\{function_node [^}]*\}\} ?|(?: \[Op:\w+\])(?: name: *)?$| for '\{\{node .*' with input shapes: [\[\], ?\d]*\.?"
+)
 
 
-def _said(error: Exception) -> str:
+def said(error: Exception | str) -> str:
     """The message of an error, without the names of TensorFlow's own nodes."""
     return _WRAPPED.sub("", str(error))
 
@@ -269,5 +271,5 @@ def _said(error: Exception) -> str:
 def _describe(raw: Any) -> str:
     if type(raw) in SPACES and not hasattr(raw, "dtype"):
         return f"{type(raw).__name__} {raw!r}"
-    device = getattr(raw, "device", "cpu")
-    return f"{raw.dtype} {tuple(raw.shape)}{'' if device == 'cpu' else f' on {device}'}"
+    device = getattr(raw, "device", "cpu")  # "" while a graph is built
+    return f"{raw.dtype} {tuple(raw.shape)}{'' if device in ('cpu', '') else f' on {device}'}"

@@ -7,7 +7,7 @@ import pytest
 
 import tapegrad as tg
 from tapegrad import fft, linalg, nn, special  # noqa: F401  declares their ops
-from tapegrad.errors import BoundsError, CompilationError, OpenLengthError
+from tapegrad.errors import BoundsError, CompilationError, OpenLengthError, ShapeError
 from tapegrad.registry.op import OPS, Op
 from tapegrad.testing import Case, Draw
 from tapegrad.testing.law import same
@@ -122,6 +122,15 @@ def test_an_error_of_tensorflow_in_a_call_names_the_function_and_what_it_was_giv
     picks(np.ones((2, 3), np.float32), np.asarray([1]))
     picks(np.ones((4, 3), np.float32), np.asarray([3]))
     if not jit:  # XLA moves an index into the array
-        with pytest.raises(BoundsError, match=r"picks at .*, compiled, given float32 \(5, 3\), int64 \(1,\): ") as caught:
+        given = r"given float32 \(5, 3\) on CPU:0, int64 \(1,\) on CPU:0"
+        said = rf"picks at .*, compiled, {given}: indices\[0\] = 7 is not in \[0, 5\) \(in GatherV2\)$"
+        with pytest.raises(BoundsError, match=said) as caught:
             picks(np.ones((5, 3), np.float32), np.asarray([7]))
         assert caught.value.__cause__ is not None
+
+
+def test_shapes_that_do_not_fit_while_a_function_is_traced_are_told_without_the_graphs_names() -> None:
+    said = r"^add\(x1, x2\): Dimensions must be equal, but are 2 and 4\n  x1: float32 \(2, 3\), x2: float32 \(4, 5\)(\n|$)"
+    with pytest.raises(ShapeError, match=said) as caught:
+        tg.function(lambda x, y: x + y)(np.ones((2, 3), np.float32), np.ones((4, 5), np.float32))
+    assert caught.value.__cause__ is not None
