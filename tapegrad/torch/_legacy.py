@@ -39,6 +39,8 @@ def construct(kind: dtype, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
             raise TypeError(f"expected {kind} (got {dtype_of(given.array.dtype)})")
         made = given.detach() if isinstance(given, Tensor) else wrap(given.read()[0])
         return made if where is None else moved(made, where)
+    if hasattr(given, "_whole"):
+        return given._whole()  # a storage: the tensor has its memory
     if isinstance(given, float | complex | bool | str) or given is None:
         raise TypeError(f"new(): data must be a sequence (got {type(given).__name__})")
     return fresh(np.atleast_1d(raw_from(given, kind.numpy, copy=True)), where)

@@ -23,6 +23,7 @@ from tapegrad.torch._functions import (
     scatter,
     softmax,
     spectra,
+    storages,
     whole_numbers,
     windows,
 )
@@ -31,7 +32,7 @@ from tapegrad.torch._tensor import Tensor
 
 TABLES = (
     *(pointwise, reduce, ordering, create, windows, join, index, histograms, scatter, linear, overloads, sampled, softmax, spectra),
-    *(convert, copying, random, random_fill, files, whole_numbers),
+    *(convert, copying, random, random_fill, files, storages, whole_numbers),
 )
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.torch._functions._build import METHODS, function, method
-from tapegrad.torch._functions.convert import dim, numel
+from tapegrad.torch._functions._build import METHODS, method
+from tapegrad.torch._functions.convert import dim
 from tapegrad.torch._inplace import in_place
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor, wrap
@@ -40,13 +40,6 @@ def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
     if not isinstance(src, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {src.__class__.__name__}")
     return _copy(self, src)
-
-
-@method
-def set_(self: Any, source: Any = None, *_: Any) -> Any:
-    """Let this tensor have another's memory."""
-    self.data = self.new_empty(0) if source is None else source
-    return self
 
 
 @method
@@ -126,44 +119,3 @@ def _index(i: Any) -> Any:
 def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
     """Write values where indices say."""
     return METHODS["_index_put"](self, indices, values, accumulate)
-
-
-@method
-def untyped_storage(self: Any) -> Any:
-    """What stands for the tensor's memory."""
-    return _Memory(self)
-
-
-METHODS["storage"] = METHODS["_typed_storage"] = METHODS["typed_storage"] = lambda self: _Memory(self)
-
-
-class _Memory:
-    """The memory of a tensor, as far as scripts ask about it."""
-
-    def __init__(self, x: Any) -> None:
-        self._x = x
-
-    def data_ptr(self) -> int:
-        from tapegrad.torch._layout import data_ptr, storage_offset
-
-        return data_ptr(self._x) - storage_offset(self._x) * self._x.array.dtype.itemsize
-
-    def __len__(self) -> int:
-        return numel(self._x)
-
-    size = __len__
-
-    def nbytes(self) -> int:
-        return numel(self._x) * int(self._x.array.dtype.itemsize)
-
-    def tolist(self) -> Any:
-        return self._x.reshape(-1).tolist()
-
-    def __getitem__(self, i: int) -> Any:
-        return self._x.reshape(-1)[i].item()
-
-
-@function
-def is_storage(obj: Any, /) -> bool:
-    """Whether this stands for a tensor's memory."""
-    return isinstance(obj, _Memory)
