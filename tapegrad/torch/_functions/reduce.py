@@ -50,7 +50,8 @@ def _sum(x: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     if dim is not None and not x.array.shape:
         _of_none(dim)
         dim = None
-    return S.sum(x, axis=dim if dim is None or type(dim) is int else _axis(dim), keepdims=keepdim)
+    axis = dim if dim is None or type(dim) is int else _axis(dim)
+    return S.sum(x, axis=axis, keepdims=keepdim) if dtype is None else _kept(S.sum, x, axis=axis, keepdims=keepdim)
 
 
 def _floating(x: Any, name: str, dtype: Any = None) -> Any:
@@ -184,7 +185,7 @@ def _kept(op: Any, x: Any, **words: Any) -> Any:
 
 def _nansum(x: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     if x.array.dtype.kind in "fVc":
-        x = S.where(S.isnan(x), 0.0, x)
+        x = S.where(S.isnan(x), x.array.dtype.type(0), x)
     return _sum(x, dim, keepdim, dtype)
 
 
