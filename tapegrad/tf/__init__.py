@@ -33,6 +33,7 @@ from tapegrad.tf import (  # noqa: E402
     joining,
     legacy,
     lookup,
+    lookup_mutable,
     making,
     matrix_functions,
     module,
