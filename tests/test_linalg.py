@@ -404,3 +404,18 @@ def test_jacobians_in_one_batch_are_those_row_by_row(f):
         rows = [y[i] for i in range(y.size)]
     found = tape.jacobian(y, x).numpy()
     np.testing.assert_allclose(found, [tape.gradient(r, x).numpy() for r in rows], rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+@pytest.mark.parametrize(
+    ("first", "second"), [((20, 1), (1, 9)), ((5, 16, 1), (5, 1, 8)), ((2, 1, 16, 1), (4, 1, 8)), ((64, 1), (1, 1)), ((0, 1), (1, 70))]
+)
+def test_products_of_a_column_with_a_row(first: tuple[int, ...], second: tuple[int, ...], dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal(first).astype(dtype), rng.standard_normal(second).astype(dtype)
+    if x.size > 4:
+        x.reshape(-1)[:3] = np.inf, np.nan, 0
+    with np.errstate(invalid="ignore"):
+        got = tg.matmul(tg.asarray(x), tg.asarray(y))
+        assert np.array_equal(got.numpy(), x * y, equal_nan=True)
+    assert got.numpy().dtype == dtype

@@ -37,10 +37,28 @@ def matrix_adjoint(x: Any) -> Any:
 def matmul(x1: Any, x2: Any) -> Any:
     """The matrix product; NumPy's own (and its einsum) gives float32 for bfloat16."""
     try:
-        y = np.matmul(x1, x2)
+        y = _outer(x1, x2) if x1.ndim > 1 < x2.ndim and x1.shape[-1] == 1 == x2.shape[-2] else np.matmul(x1, x2)
     except ValueError as error:
         raise ValueError(_mismatch(x1, x2) or str(error)) from error
     return y if y.dtype is x1.dtype else y.astype(np.result_type(x1, x2), copy=False)
+
+
+def _outer(x1: Any, x2: Any) -> Any:
+    """The products of columns with rows, which NumPy leaves to a loop that is slower than that over twice as many products.
+
+    Measured for a column of 512 and a row of 512 in float32: 22 us with zeros beside them, multiplied 68, by NumPy 405; for
+    128 of 64 and 64: 47, 192 and 1,400.
+    """
+    n, m = x1.shape[-2], x2.shape[-1]
+    if n * m < 64 or x1.dtype is not x2.dtype or x1.dtype.char not in "fdFD":
+        return np.matmul(x1, x2)
+    if n == 1 or m == 1 or x1.dtype.kind == "c":
+        return x1 * x2
+    columns = np.zeros((*x1.shape[:-1], 2), x1.dtype)
+    columns[..., :1] = x1
+    rows = np.zeros((*x2.shape[:-2], 2, m), x2.dtype)
+    rows[..., :1, :] = x2
+    return np.matmul(columns, rows)
 
 
 def adjoint_matmul(x1: Any, x2: Any) -> Any:
