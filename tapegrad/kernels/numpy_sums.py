@@ -26,30 +26,33 @@ def sum(x: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) 
         y = np.matmul(x, _ones(x.shape[-1], x.dtype.char))  # measured: 17 us for 4,096 rows of 64; the reduction takes 115
         return y[..., None] if keepdims else y
     if axis is not None and x.ndim > 1 and x.size >= 1024 and x.dtype.char in "fd" and x.flags.c_contiguous:
-        y = _over_leading(x, (axis,) if type(axis) is int else axis)
+        y = _over_rows(x, (axis,) if type(axis) is int else axis)
         if y is not None:
-            return y.reshape((*(1,) * (x.ndim - y.ndim), *y.shape)) if keepdims else y
+            return np.expand_dims(y, axis) if keepdims else y
     if axis is None and x.size >= 65536 and x.dtype.char in "fd" and x.flags.c_contiguous:
         y = _total(x.reshape(-1))
         return y.reshape((1,) * x.ndim) if keepdims else y
     return _np.add.reduce(x, axis=axis, keepdims=keepdims)
 
 
-def _over_leading(x: Any, axes: Any) -> Any:
-    """The sum of many rows over the first axes of an array, None where those are others, or the rows are few.
+def _over_rows(x: Any, axes: Any) -> Any:
+    """The sum over neighbouring axes before the last one, which then are gone; None where those are others, or few rows.
 
     A product with ones adds up rows in a fraction of the time of a reduction (measured: 3 us for 1,000 rows of 10, which takes
-    16; 8 for 256 of 512, which takes 13), and both add one row after the other.
+    16; 8 for 256 of 512, which takes 13; 11 for 16 times 1,024 of 8, which takes 250), and both add one row after the other.
     """
-    k = len(axes)
-    if tuple(axes) != tuple(range(k)) or k == x.ndim:
+    shape = x.shape
+    places = sorted([a % len(shape) for a in axes])
+    if not places:
         return None
-    shape = x.shape[k:]
-    width = math.prod(shape)
-    if x.size < 64 * width:
+    first, after = places[0], places[-1] + 1
+    if after - first != len(places) or after == len(shape):
         return None
-    rows = x.reshape(-1, width)
-    return np.matmul(_ones(len(rows), x.dtype.char), rows).reshape(shape)
+    width, count = math.prod(shape[after:]), math.prod(shape[first:after])
+    if count < (4 if first else 64) or not width:
+        return None
+    rows = x.reshape(*shape[:first], count, width)
+    return np.matmul(_ones(count, x.dtype.char), rows).reshape(*shape[:first], *shape[after:])
 
 
 def _total(x: Any) -> Any:

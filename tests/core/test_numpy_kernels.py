@@ -1,0 +1,76 @@
+"""NumPy kernels that go another way where arrays are large, or lie so: values are those of NumPy's own functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.dtypes import bfloat16
+from tapegrad.kernels import numpy as kernels
+
+RNG = np.random.default_rng(0)
+SPECIAL = [np.nan, np.inf, -np.inf, -0.0, 0.0, 1e-40]
+
+
+def _numbers(shape: tuple[int, ...], dtype: Any) -> Any:
+    x = RNG.standard_normal(shape) * 3
+    x.reshape(-1)[: len(SPECIAL)] = SPECIAL
+    with np.errstate(invalid="ignore"):
+        return x.astype(dtype)
+
+
+def _same(got: Any, expected: Any) -> None:
+    assert got.dtype == expected.dtype
+    assert got.shape == expected.shape
+    assert got.tobytes() == expected.tobytes()  # zeros have a sign
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128", "int8", "int64", "bool", bfloat16])
+@pytest.mark.parametrize("shape", [(5, 1000), (4096,), (2047,), (2, 3, 700)])
+def test_where_of_two_arrays(shape: tuple[int, ...], dtype: Any) -> None:
+    x, y, condition = _numbers(shape, dtype), _numbers(shape[::-1], dtype).T, RNG.random(shape) > 0.5
+    _same(kernels.where(condition, x, y), np.where(condition, x, y))
+    _same(kernels.where(condition[::-1], y, x), np.where(condition[::-1], y, x))
+    if dtype != bfloat16:
+        row = _numbers((6, shape[-1]), dtype)[5]
+        _same(kernels.where(condition, row, x), np.where(condition, row, x))
+
+
+@pytest.mark.parametrize("scalar", [0, 0.0, -0.0, 1, 2.5, float("nan"), float("-inf"), np.float32(3), np.float64(3), True])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_where_of_an_array_and_a_number(dtype: str, scalar: Any) -> None:
+    x, condition = _numbers((70, 70), dtype), RNG.random((70, 70)) > 0.5
+    _same(kernels.where(condition, x, scalar), np.where(condition, x, scalar))
+    _same(kernels.where(condition, scalar, x), np.where(condition, scalar, x))
+    _same(kernels.where(condition, np.broadcast_to(x[:1], x.shape), scalar), np.where(condition, np.broadcast_to(x[:1], x.shape), scalar))
+
+
+def test_where_of_conditions_that_are_broadcast_or_no_truth_values() -> None:
+    x, y = _numbers((70, 70), "f4"), _numbers((70, 70), "f4")
+    for condition in (RNG.random((70, 1)) > 0.5, RNG.integers(0, 2, (70, 70)), True, np.True_):
+        _same(kernels.where(condition, x, y), np.where(condition, x, y))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -2, (0, 1), (1, 2), (-3, -2), (0, 2), (1, 0), (0, 1, 2), None, ()])
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("shape", [(16, 32, 8), (2, 3, 400), (0, 3, 4), (8, 200, 1), (1, 1100, 2)])
+def test_sums(shape: tuple[int, ...], axis: Any, keepdims: bool) -> None:
+    x = RNG.standard_normal(shape)
+    got = kernels.sum(x, axis=axis, keepdims=keepdims)
+    expected = np.sum(x, axis=axis, keepdims=keepdims)
+    assert got.shape == expected.shape
+    np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod"])
+@pytest.mark.parametrize("axis", [0, 1, 2, -2])
+@pytest.mark.parametrize("shape", [(16, 32, 20), (3, 0, 400), (1, 5, 300), (5, 1, 300)])
+def test_running_sums_and_products(name: str, shape: tuple[int, ...], axis: int) -> None:
+    x = RNG.standard_normal(shape).astype("f4")
+    plain = {"cumulative_sum": np.cumsum, "cumulative_prod": np.cumprod}[name]
+    for given in (x, x[::-1], x[:, ::-1], x.transpose(2, 0, 1)):
+        got = getattr(kernels, name)(given, axis=axis)
+        np.testing.assert_allclose(got, plain(given, axis=axis), rtol=1e-6)
+        assert got.dtype == x.dtype
