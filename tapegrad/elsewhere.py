@@ -157,6 +157,7 @@ ADVICE = {
         "record under `with tapegrad.GradientTape() as tape:`, and write `tape.gradient(y, x)`; or tapegrad.grad(f)(x)",
     ),
     "stop_recording": "it is a method, `with tape.stop_recording():`; for all tapes at once write tapegrad.no_grad()",
+    "UnconnectedGradients": 'write unconnected_gradients="zero", or "none"',
     "explain": "it is a method, tape.explain(target, source), asked before tape.gradient",
     "distributions": "tapegrad.torch.distributions has them",
     "einops": "einops itself takes tensors",

@@ -31,6 +31,7 @@ from tapegrad.ops import nn_norm as _norm
 from tapegrad.ops import softmax as _softmax
 from tapegrad.ops.convert import asarray as _asarray
 from tapegrad.registry.lengths import may_agree as _may_agree
+from tapegrad.registry.misfit import guided as _guided
 from tapegrad.registry.public import at_home as _at_home
 from tapegrad.registry.space import F as _F
 
@@ -185,6 +186,7 @@ def cross_entropy(
 
 
 # -- dropout ---------------------------------------------------------------------------------------------------
+@_guided({"p": "rate", "noise_shape": "shape"})
 def dropout(
     x: Any,
     /,

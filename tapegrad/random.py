@@ -35,7 +35,7 @@ __all__ = ["Generator", "bernoulli", "default_generator", "integers", "normal", 
 _DIRECT = frozenset(["float32", "float64"])
 
 
-_guided = guided({"size": "shape", "loc": "mean", "scale": "std", "minval": "low", "maxval": "high"}, "write shape as one tuple")
+_guided = guided({"size": "shape", "loc": "mean", "scale": "std", "minval": "low", "maxval": "high"}, "shape as one tuple")
 
 
 @final

@@ -60,3 +60,27 @@ def test_random_numbers_take_their_shape_as_one_tuple_and_the_rest_by_keyword() 
 def test_no_grad_without_parentheses_is_refused() -> None:
     with pytest.raises(ArgumentError, match="as a decorator it has parentheses"):
         tg.no_grad(f)
+
+
+image, kernel = tg.ones((1, 4, 4, 1)), tg.ones((2, 2, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: tg.nn.conv(image, kernel, strides=2), "there is no 'strides' here; write stride=..."),
+        (lambda: tg.nn.conv2d(image, kernel, data_format="NHWC"), "there is no 'data_format' here; write layout=..."),
+        (lambda: tg.nn.conv(image, kernel, 2), "got 3 arguments by position; write stride, padding, dilation, groups, layout by keyword"),
+        (lambda: tg.nn.max_pool(image, kernel_size=2), "there is no 'kernel_size' here; write window=..."),
+        (lambda: tg.nn.avg_pool2d(image, 2, strides=2), "there is no 'strides' here; write stride=..."),
+        (lambda: tg.nn.interpolate(image, scale_factor=2), "there is no 'scale_factor' here; write scale=..."),
+        (lambda: tg.nn.dropout(x, p=0.5), "there is no 'p' here; write rate=..."),
+        (lambda: tg.nn.dropout(x, 0.5), "got 2 arguments by position; write rate, training, generator, shape by keyword"),
+        (lambda: tg.nn.layer_norm(x, eps=1e-3), "there is no 'eps' here; write epsilon=0.001"),
+        (lambda: tg.linalg.vector_norm(x, 1), "1 is one argument too many; write ord=1"),
+        (lambda: tg.fft.fft(x, 8), "8 is one argument too many; write n=8"),
+    ],
+)
+def test_names_of_parameters_that_others_have_are_told(call: Any, text: str) -> None:
+    with pytest.raises(ArgumentError, match=text):
+        call()

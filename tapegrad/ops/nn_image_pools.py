@@ -9,7 +9,7 @@ from tapegrad.dtypes import float32
 from tapegrad.errors import ShapeError
 from tapegrad.ops import nn_pool  # noqa: F401  it declares what is called here by name
 from tapegrad.ops import nn_windows as _windows
-from tapegrad.ops.nn_layout import images, in_layout, of_rank
+from tapegrad.ops.nn_layout import guided_by_names, images, in_layout, of_rank
 from tapegrad.registry.space import F as _F
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def _rounded_up(size: Any, window: Any, stride: Any, padding: Any, dilation: Any
     return tuple(found)
 
 
+@guided_by_names
 def max_pool(
     x: Any,
     window: Any,
@@ -74,6 +75,7 @@ def max_pool(
     return in_layout(_F.window_max(x, **params), layout)
 
 
+@guided_by_names
 def max_pool_with_indices(
     x: Any,
     window: Any,
@@ -128,6 +130,7 @@ def _counts(x: Any, params: dict[str, Any], included: Any) -> Any:
     return _F.window_sum(_F.ones((1, *size, 1), dtype=x.dtype), **{**params, "padding": rest})
 
 
+@guided_by_names
 def avg_pool(
     x: Any,
     window: Any,
@@ -159,6 +162,7 @@ def _adaptive(op: str, x: Any, size: Any, layout: str) -> tuple[Any, Any, bool]:
     return x, wanted, all(n % k == 0 for n, k in zip(spatial, wanted, strict=True))
 
 
+@guided_by_names
 def adaptive_avg_pool(x: Any, size: int | Sequence[int | None] | None, /, *, layout: str = "channels_last") -> Tensor:
     """The mean over `size` windows along each spatial axis, that cover it evenly, (N, *S, C) -> (N, *size, C).
 
@@ -170,6 +174,7 @@ def adaptive_avg_pool(x: Any, size: int | Sequence[int | None] | None, /, *, lay
     return in_layout(_F.adaptive_mean(x, size=sizes), layout)
 
 
+@guided_by_names
 def adaptive_max_pool(x: Any, size: int | Sequence[int | None] | None, /, *, layout: str = "channels_last") -> Tensor:
     """The largest over `size` windows along each spatial axis, that cover it evenly, (N, *S, C) -> (N, *size, C)."""
     x, sizes, even = _adaptive("adaptive_max_pool", x, size, layout)

@@ -10,7 +10,7 @@ from tapegrad.ops import nn_conv, nn_pool, nn_resize  # noqa: F401  they declare
 from tapegrad.ops import nn_windows as _windows
 from tapegrad.ops.convert import asarray as _asarray
 from tapegrad.ops.nn_image_pools import pooled
-from tapegrad.ops.nn_layout import images, in_layout, of_rank
+from tapegrad.ops.nn_layout import guided_by_names, images, in_layout, of_rank
 from tapegrad.registry.space import F as _F
 
 
@@ -51,6 +51,7 @@ def _conv(
     return in_layout(_F.conv(x, kernel, stride=stride, padding=padding, dilation=dilation, groups=groups), layout)
 
 
+@guided_by_names
 def conv(
     x: Any,
     kernel: Any,
@@ -126,6 +127,7 @@ def _conv_transpose(
     return in_layout(found, layout)
 
 
+@guided_by_names
 def conv_transpose(
     x: Any,
     kernel: Any,
@@ -151,18 +153,21 @@ def conv_transpose(
 
 
 # -- pixels ----------------------------------------------------------------------------------------------------
+@guided_by_names
 def pixel_shuffle(x: Any, factor: int, /, *, layout: str = "channels_last") -> Tensor:
     """Channels laid out as pixels, (N, H, W, C r r) -> (N, H r, W r, C), with r the factor; channel outermost."""
     x = images("pixel_shuffle", x, layout)
     return in_layout(_F.pixel_shuffle(x, factor=factor), layout)
 
 
+@guided_by_names
 def pixel_unshuffle(x: Any, factor: int, /, *, layout: str = "channels_last") -> Tensor:
     """Pixels laid out as channels: the inverse of `pixel_shuffle`, (N, H r, W r, C) -> (N, H, W, C r r)."""
     x = images("pixel_unshuffle", x, layout)
     return in_layout(_F.pixel_unshuffle(x, factor=factor), layout)
 
 
+@guided_by_names
 def unfold(
     x: Any,
     window: Any,
@@ -178,6 +183,7 @@ def unfold(
     return in_layout(_F.unfold(x, **params), layout)
 
 
+@guided_by_names
 def fold(
     x: Any,
     size: Any,
@@ -211,6 +217,7 @@ def fold(
     return in_layout(_F.fold(x, size=size, **params), layout)
 
 
+@guided_by_names
 def interpolate(
     x: Any,
     size: Any = None,

@@ -8,7 +8,21 @@ from tapegrad.core.tensor import Tensor
 from tapegrad.errors import ArgumentError, ShapeError
 from tapegrad.ops import nn_windows as _windows
 from tapegrad.ops.convert import asarray as _asarray
+from tapegrad.registry.misfit import guided
 from tapegrad.registry.space import F as _F
+
+#: A function's error for arguments that do not fit says what others' names for them are here.
+guided_by_names = guided(
+    {
+        **dict.fromkeys(("strides", "step"), "stride"),
+        **dict.fromkeys(("kernel_size", "ksize", "pool_size"), "window"),
+        **dict.fromkeys(("dilation_rate", "dilations"), "dilation"),
+        **dict.fromkeys(("weight", "filters"), "kernel"),
+        **dict.fromkeys(("output_size",), "size"),
+        "data_format": "layout",
+        "scale_factor": "scale",
+    }
+)
 
 
 def images(op: str, x: Any, layout: str) -> Any:

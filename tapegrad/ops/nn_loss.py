@@ -20,7 +20,7 @@ def reduced(F: Any, loss: Any, reduction: str, weights: Any = None) -> Any:
     if reduction == "sum":
         return F.sum(loss)
     if reduction != "mean":
-        raise ArgumentError(f'expected reduction "mean", "sum" or "none", got {reduction!r}')
+        raise ArgumentError(f'reduction=...: expected "mean", "sum" or "none", got {reduction!r}')
     return F.mean(loss) if weights is None else F.sum(loss) / F.sum(weights)
 
 

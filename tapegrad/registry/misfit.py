@@ -30,6 +30,7 @@ _ELSEWHERE = {
     "a_max": ("max",),
     "size": ("shape",),
     "repeats": ("repetitions",),
+    "eps": ("epsilon",),
 }
 
 
@@ -75,7 +76,8 @@ def _by_keyword(op: Op, extra: tuple[Any, ...]) -> str:
     if op.arrays == ("arrays",) and hasattr(extra[0], "shape"):
         return f"; arrays is one sequence: write {op.name}([x, ...])"
     if len(extra) == 1 and free:
-        name = "axis" if "axis" in free and not isinstance(extra[0], bool) else free[0]
+        # NumPy's second argument is the axis, but for norms, which have the order there, and transforms, which have the length.
+        name = next((n for n in ("ord", "n", "s", "axis") if n in free and not isinstance(extra[0], bool)), free[0])
         return f"; write {name}={_text(extra[0])}"
     return f"; {', '.join(free)} are given by keyword" if len(free) > 1 else ""
 
@@ -91,11 +93,12 @@ def _text(value: Any) -> str:
 
 
 # -- functions that are no ops -------------------------------------------------------------------------
-def guided(words: Mapping[str, str], way: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def guided(words: Mapping[str, str], way: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
     """A decorator: the error for arguments that do not fit says what to write.
 
     * `words`: what others call a parameter, and its name here.
-    * `way`: what is said of too many arguments by position; `{name}` in it is the function's.
+    * `way`: what is said of too many arguments by position, before the names of those that go by keyword; `{name}` in it is
+      the function's.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -135,5 +138,6 @@ def _guidance(
     if len(args) <= len(placed):
         return None
     by_keyword = ", ".join(p.name for p in params.values() if p.kind is p.KEYWORD_ONLY)
-    also = f", and {by_keyword} by keyword" if by_keyword else ""
-    return f"{where}: got {len(args)} arguments by position; {way.format(name=name)}{also}"
+    ways = [way.format(name=name)] if way else []
+    ways += [f"{by_keyword} by keyword"] if by_keyword else []
+    return f"{where}: got {len(args)} arguments by position; write {', and '.join(ways)}"

@@ -284,6 +284,8 @@ def _bare(module: ModuleType, statement: ast.FunctionDef | ast.ClassDef) -> str:
     for function in inner:
         if isinstance(function, ast.FunctionDef):
             function.body = [ast.Expr(ast.Constant(...))]
+    if isinstance(statement, ast.FunctionDef):
+        statement.decorator_list = []  # what decorates functions of these modules leaves their signatures as they are
     if isinstance(statement, ast.ClassDef):
         statement.body = [s for s in inner if not isinstance(s, ast.Expr) and not _is_slots(s)]
     text = re.sub(r":\n +\.\.\.\n*", ": ...\n", ast.unparse(statement) + "\n").strip()

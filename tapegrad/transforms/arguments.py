@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _ELSEWHERE = {"in_dims": "in_axes", "out_dims": "out_axes", "fun": "f", "func": "f", "inputs": "primals", "v": "tangents"}
 #: Of transforms that give a function, and of those that evaluate one: the error for arguments that do not fit.
-guided_to_call = guided(_ELSEWHERE, "write {name}(f)(x, ...)")
-guided_at = guided(_ELSEWHERE, "write {name}(f, (x,), (t,))")
+guided_to_call = guided(_ELSEWHERE, "{name}(f)(x, ...)")
+guided_at = guided(_ELSEWHERE, "{name}(f, (x,), (t,))")
 
 
 class Chosen(NamedTuple):

@@ -123,7 +123,7 @@ def test_a_class_of_probability_zero_costs_nothing() -> None:
         ((3, 4), np.zeros(2, int), {}, "integer labels of x's shape"),
         ((3, 4), np.zeros((3, 5)), {}, "expected target.shape"),
         ((3, 4), np.zeros((3, 4)), {"ignore_index": 0}, "ignore_index is for integer labels"),
-        ((3, 4), np.zeros(3, int), {"reduction": "avg"}, "expected reduction"),
+        ((3, 4), np.zeros(3, int), {"reduction": "avg"}, "reduction=...: expected \"mean\""),
     ],
 )
 def test_targets_that_do_not_fit_are_refused(x: Any, target: Any, words: Any, text: str) -> None:
