@@ -81,7 +81,6 @@ from numpy import (  # noqa: F401  re-exported: these are kernels
     trunc,
     zeros,
 )
-from numpy import pow as pow  # noqa: PLC0414
 from numpy import round as round  # noqa: PLC0414
 
 from tapegrad.kernels import numpy_heap as _heap  # noqa: F401  for what it does
@@ -134,6 +133,7 @@ from tapegrad.kernels.numpy_linalg import (  # noqa: F401  kernels too
     svd,
     svdvals,
 )
+from tapegrad.kernels.numpy_powers import pow  # noqa: F401  a kernel too
 from tapegrad.kernels.numpy_scatter import (  # noqa: F401  kernels too
     is_basic,
     last_picks,
