@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from argparse import ArgumentParser
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -132,7 +133,8 @@ def found(path: str) -> Any:
     value: Any = _module(name)
     for part in attribute.split("."):
         if not hasattr(value, part):
-            near = ", ".join(n for n in dir(value) if not n.startswith("_"))[:200]
+            names = [n for n in dir(value) if not n.startswith("_")]
+            near = ", ".join(get_close_matches(part, names, 3) or names)[:200]
             raise UsageError(f"{path!r}: {name} has no {part!r}; it has {near or 'no public names'}")
         value = getattr(value, part)
     return value

@@ -76,6 +76,7 @@ def test_a_wrong_one_is_a_report_and_code_1(capsys: pytest.CaptureFixture[str]) 
     [
         (["waves.wave"], "write pkg.mod:f"),
         (["waves:nothing"], "has no 'nothing'"),
+        (["waves:waev"], "waves has no 'waev'; it has wave\n"),
         (["elsewhere:f"], "cannot be imported"),
         (["waves:wave", "x"], "x=b,n"),
         (["waves:wave", "x=b,n"], "give --vjp pkg.mod:g"),

@@ -6,6 +6,7 @@ from zlib import crc32
 
 import pytest
 
+import tapegrad as tg
 import tapegrad.torch as ours
 from tests.torch.agreement import arrays, compare
 
@@ -328,3 +329,14 @@ def test_a_scalar_that_comes_first_warns_at_the_line_of_the_call(monkeypatch: py
 def test_one_argument_too_many_is_still_refused(call: str) -> None:
     with pytest.raises(TypeError, match=r"takes (1 positional argument but 2|2 positional arguments but 3) were given"):
         eval(call, {"t": ours, "x": ours.ones(2)})
+
+
+def test_tensors_of_another_style_are_joined_and_keep_their_history() -> None:
+    x, v = ours.tensor([1.5, 2.5], requires_grad=True), tg.Variable([0.5, -1.0])
+    with tg.GradientTape() as tape:
+        y = (ours.cat([x, v]) * ours.tensor([1.0, 2.0, 3.0, 4.0])).sum()
+    assert tape.gradient(y, v).tolist() == [3.0, 4.0]
+    y.backward()
+    assert x.grad.tolist() == [1.0, 2.0]
+    with pytest.raises(TypeError, match="expected Tensor as element 1 in argument 0, but got list"):
+        ours.cat([x, [1.0]])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.core.tensor import Tensor as Core
 from tapegrad.torch._functions._build import FUNCTIONS, METHODS, define, function
 from tapegrad.torch._functions.create import lengths
 from tapegrad.torch._layout import VIEWS
@@ -34,7 +35,7 @@ def _cat(tensors: Any, dim: int) -> Any:
     if not found:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     for i, t in enumerate(found):
-        if not isinstance(t, Tensor):
+        if not isinstance(t, Core):  # those of other styles join too, as in other functions
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
     found = _one_dtype(found)
     full = [t for t in found if t.array.shape != (0,)] or found[:1]
