@@ -75,3 +75,49 @@ def test_long_sums_are_as_exact_as_their_result_can_be(what: str, dtype: str) ->
         assert a.shape == b.shape
         off = np.abs(a - b).max() / np.abs(b).max()
         assert off <= ROUNDINGS.get(what, 4) * eps, f"{name}: off by {off / eps:.1f} roundings"
+
+
+def trained(dtype: str, how: str) -> tuple[float, float, float]:
+    """A convolutional network whose weights are float32 and whose arithmetic is not: its first loss, its last, the loss scale."""
+    rng = np.random.default_rng(1)
+
+    def there(x: Any) -> Any:
+        return tg.asarray(x, backend="tensorflow")
+
+    shapes = (((3, 3, 3, 8), 0.2, 0.0), ((8,), 0.0, 1.0), ((8,), 0.0, 0.0), ((128, 5), 0.1, 0.0), ((5,), 0.0, 0.0))
+    weights = [tg.Variable(there((mean + s * rng.normal(size=shape)).astype(np.float32))) for shape, s, mean in shapes]
+    scale = tg.LossScale(2.0**15, backend="tensorflow", interval=5)
+    images, labels = there(rng.normal(size=(32, 8, 8, 3)).astype(np.float32)), there(rng.integers(0, 5, 32))
+
+    def step(images: Any, labels: Any) -> Any:
+        with tg.GradientTape() as tape:
+            kernel, gain, bias, w, b = (tg.astype(v, dtype) for v in weights)
+            y = tg.nn.layer_norm(tg.nn.conv2d(tg.astype(images, dtype), kernel, padding=1), axis=-1) * gain + bias
+            y = tg.nn.max_pool(tg.nn.gelu(y), 2)
+            loss = tg.nn.cross_entropy(tg.nn.linear(tg.reshape(y, (32, 128)), w, b), labels)
+            scaled = scale.scale(loss)
+        assert str(loss.dtype) == dtype
+        gradients = scale.unscale(tape.gradient(scaled, weights))
+        good = scale.update(gradients)
+        for v, g in zip(weights, gradients, strict=True):
+            assert g.dtype == tg.float32
+            v.assign(tg.where(good, v - 0.2 * g, v))
+        return loss
+
+    run = step if how == "eager" else tg.function(step, jit_compile=how == "xla")
+    losses = [float(run(images, labels)) for _ in range(12)]
+    return losses[0], losses[-1], float(scale.value)
+
+
+@pytest.mark.parametrize("how", ["eager", "compiled", "xla"])
+def test_a_network_learns_in_half_precision_what_it_learns_in_single(how: str) -> None:
+    first, last, _ = trained("float32", how)
+    for dtype in ("bfloat16", "float16"):
+        begun, ended, scale = trained(dtype, how)
+        np.testing.assert_allclose(begun, first, rtol=0.01)
+        if dtype == "bfloat16":
+            np.testing.assert_allclose(ended, last, rtol=0.05)
+            assert scale == 2.0**17  # which has grown twice
+        else:  # its numbers end at 65504: steps in which gradients pass that are left out, and the scale shrinks
+            assert last <= ended < 0.6 * first
+            assert scale in (2.0**14, 2.0**15, 2.0**16)
