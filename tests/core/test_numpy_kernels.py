@@ -74,3 +74,21 @@ def test_running_sums_and_products(name: str, shape: tuple[int, ...], axis: int)
         got = getattr(kernels, name)(given, axis=axis)
         np.testing.assert_allclose(got, plain(given, axis=axis), rtol=1e-6)
         assert got.dtype == x.dtype
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64", "complex64"])
+@pytest.mark.parametrize("exponent", [3, 4, 3.0, 4.0, 2, -1, np.float32(3)])
+def test_powers(exponent: Any, dtype: str) -> None:
+    x = np.array([-2.5, 1.5, 3.0, 7.0]).astype(dtype)
+    if dtype == "int64" and exponent == -1:
+        return
+    got, expected = kernels.pow(x, exponent), x**exponent
+    assert got.dtype == expected.dtype
+    np.testing.assert_allclose(got, expected, rtol=1e-3 if dtype == "float16" else 1e-6)
+
+
+@pytest.mark.parametrize("exponent", [3, 4])
+def test_powers_of_what_is_not_finite_and_of_extremes(exponent: int) -> None:
+    x = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e30, -1e30, 1e-30, -1e-30], np.float32)
+    with np.errstate(all="ignore"):
+        _same(kernels.pow(x, exponent), x**exponent)
