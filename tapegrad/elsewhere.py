@@ -197,8 +197,8 @@ def missing(module: str, name: str) -> AttributeError:
     """The error for a name that a module of tapegrad does not have."""
     text = f"module {module!r} has no attribute {name!r}"
     hint = instead(name, module.partition(".")[2])
-    # Python's guess comes after ours, from what it finds on `obj`: one is enough.
-    return AttributeError(f"{text}{hint}") if hint else AttributeError(text, name=name, obj=sys.modules[module])
+    # Python's own guess would come after ours, from what it finds on `obj`; it fills that in where neither is given.
+    return AttributeError(f"{text}{hint}", name=name) if hint else AttributeError(text, name=name, obj=sys.modules[module])
 
 
 def instead(name: str, part: str = "") -> str:

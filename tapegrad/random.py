@@ -55,7 +55,7 @@ class Generator:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            raise AttributeError(f"'Generator' object has no attribute {name!r}{instead(name, 'random')}")
+            raise AttributeError(f"'Generator' object has no attribute {name!r}{instead(name, 'random')}", name=name)
 
     @property
     def state(self) -> Any:

@@ -2,6 +2,7 @@
 
 import importlib
 import re
+import traceback
 from typing import Any
 
 import numpy as np
@@ -77,3 +78,10 @@ def test_a_name_that_nobody_has_gets_pythons_own_error() -> None:
     with pytest.raises(AttributeError, match=r"^module 'tapegrad' has no attribute 'xyzzy'$") as caught:
         tg.xyzzy
     assert caught.value.name == "xyzzy"
+
+
+def test_pythons_guess_does_not_follow_the_way_out() -> None:
+    with pytest.raises(AttributeError) as caught:
+        tg.tensor  # of which Python would say: did you mean Tensor?
+    shown = traceback.format_exception_only(caught.value)
+    assert shown == ["AttributeError: module 'tapegrad' has no attribute 'tensor'; here it is tapegrad.asarray\n"]

@@ -82,7 +82,7 @@ class Habit:
     def __get__(self, x: Any, cls: type) -> Any:
         if self._name in getattr(x, "__dict__", ()):
             return x.__dict__[self._name]
-        raise AttributeError(f"{cls.__name__!r} object has no attribute {self._name!r}; {self._hint}", name=self._name, obj=x)
+        raise AttributeError(f"{cls.__name__!r} object has no attribute {self._name!r}; {self._hint}", name=self._name)
 
 
     def __set__(self, x: Any, value: Any) -> None:
