@@ -86,7 +86,7 @@ def _failure(session: Session) -> str | None:
     finally:
         session.settings = before
     if found is None:
-        return "a note" if noted else None
+        return "a note" if noted and not before.noted else None
     return found[1].property
 
 

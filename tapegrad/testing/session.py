@@ -186,7 +186,7 @@ class Session:
         if self.settings.warned:
             result.notes.append(f"  kink, not counted as wrong: {self.settings.warned[0]}")
         if self.settings.noted and found is None:
-            result.notes.append(f"  dtype, not counted as wrong: {self.settings.noted[0]}")
+            result.notes.append(f"  {self.settings.noted[0]}")
         if found is not None:
             explain(self, *found)
         result.seconds = time.process_time() - self.start
@@ -222,6 +222,7 @@ class Session:
     def _inputs(self) -> tuple[Point, Failure] | None:
         result, seen, tries = self.result, 0, 0
         last: Refused | None = None
+        full = False  # whether there was anything to differentiate
         for point in self.points():
             tries += 1
             try:
@@ -231,6 +232,7 @@ class Session:
                 last = error
             else:
                 seen += 1
+                full = full or any(np.size(point.xs[i]) for i in self.system.active)
                 if found is not None:
                     return point, found
             if self.progress is not None:
@@ -238,7 +240,7 @@ class Session:
             if seen >= self.profile.inputs or tries >= _REDRAWN * self.profile.inputs:
                 break
         result.inputs = seen
-        if not seen:
+        if not seen or (last is not None and not full):
             raise ArgumentError(self._never(last))
         if seen < 3 and tries > 10:
             result.notes.append(f"  only {seen} of {tries} inputs were taken: {last}")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from tapegrad.errors import ArgumentError
 from tapegrad.testing import array, examine
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -87,3 +88,40 @@ def test_single_precision_inside_where_its_values_stand_still(seed: int) -> None
     right = examine(bell, vjp=vjp, seed=seed)
     assert right.ok, str(right)
     assert not examine(bell, vjp=lambda g, y, x: vjp(g, y, x, factor=-2.02), seed=seed).ok
+
+
+def add_twice(g: Any, a: Any, b: Any) -> Any:
+    return g, g
+
+
+def test_one_array_as_the_gradient_of_two_arguments_is_a_note() -> None:
+    words: dict[str, Any] = {"vjp": add_twice, "a": ("n",), "b": ("n",), "seed": 1, "profile": "fast"}
+    noted = examine(lambda a, b: a + b, **words)
+    assert noted.ok, str(noted)
+    assert "not counted as wrong: the gradients of a and b are one array" in str(noted)
+    assert not examine(lambda a, b: a + b, dtypes="fail", **words).ok
+    proved = examine(lambda a, b: a + b, prove=True, **words)
+    assert "caught" in str(proved)
+
+
+def test_additions_of_frameworks_give_one_array_rightly() -> None:
+    assert examine(tg.add, x1=("n",), x2=("n",), seed=1, profile="fast").ok
+    torch = pytest.importorskip("torch")
+
+    class Add(torch.autograd.Function):  # type: ignore[name-defined,misc]
+        @staticmethod
+        def forward(ctx: Any, a: Any, b: Any) -> Any:
+            return a + b
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g, g
+
+    for f in (torch.add, Add.apply):
+        found = examine(lambda a, b, f=f: f(a, b), a=("n",), b=("n",), framework="torch", seed=1, profile="fast")
+        assert found.ok, str(found)
+
+
+def test_a_function_that_is_finite_nowhere_but_for_empty_arrays_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="takes none of the inputs drawn"):
+        examine(lambda x: np.sqrt(-1 - x * x), vjp=lambda g, x: g, x=("n",), seed=1)

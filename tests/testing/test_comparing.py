@@ -91,6 +91,10 @@ def test_gradcheck_as_in_pytorch() -> None:
     x = torch.ones(3, dtype=torch.float64, requires_grad=True)
     assert torch_gradcheck(torch.sin, (x,), fast_mode=True) is True
     assert torch_gradgradcheck(torch.sin, (x,)) is True
+    for dtype in (torch.float32, torch.bfloat16):
+        single = x.detach().to(dtype).requires_grad_()
+        assert torch_gradcheck(torch.sin, (single,)) is True
+        assert torch_gradcheck(Wrong.apply, (single,), raise_exception=False) is False
     assert torch_gradcheck(Wrong.apply, x, raise_exception=False) is False
     with pytest.raises(GradientCheckError):
         torch_gradcheck(Wrong.apply, (x,))

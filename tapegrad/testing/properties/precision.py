@@ -56,7 +56,7 @@ def near_in(t: Trial, dtype: Any) -> Outcome:
         if c.dtype != x.dtype and t.settings.dtypes == "warn" and np.can_cast(x.dtype, c.dtype, "safe"):
             name = t.settings.names[i]
             t.settings.noted.append(
-                f"for {dtype} arguments the gradient of {name} is {c.dtype}; end with .astype(x.dtype)"
+                f"dtype, not counted as wrong: for {dtype} arguments the gradient of {name} is {c.dtype}; end with .astype(x.dtype)"
             )
         elif c.dtype != x.dtype and "dtypes" in t.system.shows:
             return Failure(

@@ -136,7 +136,8 @@ def added_in_place(system: System, xs: Arrays, gs: Arrays) -> tuple[list[Any], l
     for k, c in enumerate(pull([g.copy() for g in gs])):
         if c is None or total[k] is None:
             continue
-        if total[k].flags.writeable and total[k].shape == c.shape and total[k].dtype == c.dtype:
+        own = not any(d is not None and np.may_share_memory(total[k], d) for j, d in enumerate(total) if j != k)
+        if own and total[k].flags.writeable and total[k].shape == c.shape and total[k].dtype == c.dtype:
             np.add(total[k], c, out=total[k])
         else:
             total[k] = total[k] + c

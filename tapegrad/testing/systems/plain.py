@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tapegrad.errors import ArgumentError
-from tapegrad.testing.systems.base import System, added_in_place, as_array, is_float, outputs
+from tapegrad.testing.systems.base import EVERYTHING, System, added_in_place, as_array, is_float, outputs
 from tapegrad.tree import flatten
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ class Plain(System):
 
     `jvp` is ``jvp(t, *xs)``; `second` is the derivative of `vjp`, ``second(h, g, *xs)``: gradients for g and each x.
     """
+
+    shows = EVERYTHING | {"aliases"}  # gradients are the caller's; a framework copies what it adds to
 
     def __init__(
         self,
