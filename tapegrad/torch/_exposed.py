@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad.core.recorder import EMPTY, state
 from tapegrad.torch._tensor import ORDINARY, Tensor, settle_class
-from tapegrad.torch._views import Stale, give_memory, store_of
+from tapegrad.torch._views import Stale, give_memory, laid_anew, store_of
 
 
 class Exposed(Tensor):
@@ -68,6 +68,8 @@ def handed_out(x: Any) -> Any:
     raw = x.array
     if type(raw) is not np.ndarray:
         return np.asarray(raw)
+    if not raw.flags.c_contiguous and laid_anew(x):  # the array is to be in the order in which PyTorch has it
+        raw = x.array
     if raw.dtype.kind == "V" or not raw.size:
         return raw
     found = np.asarray(_Memory(raw))

@@ -12,7 +12,7 @@ from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 from tapegrad.torch._size import Size
 from tapegrad.torch._storage import owner
 from tapegrad.torch._tensor import STYLE, wrap
-from tapegrad.torch._views import laid_out, take, view_of
+from tapegrad.torch._views import laid_anew, laid_out, take, view_of
 
 
 def dimension(d: Any, n: int) -> int:
@@ -90,6 +90,8 @@ def view(x: Any, *shape: Any, dtype: Any = None, size: Any = None) -> Any:
     copied = type(raw) is not np.ndarray and _is_copied(x, wanted)
     y = take(x, _reshaper(wanted), _unshape)
     if copied or (type(raw) is np.ndarray and raw.size and owner(y.array) is not owner(raw)):
+        if not copied and laid_anew(x):
+            return take(x, _reshaper(wanted), _unshape)
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
             "subspaces). Use .reshape(...) instead."

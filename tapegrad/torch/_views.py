@@ -143,6 +143,38 @@ def laid_out(x: Any) -> Any:
     return np.asarray(t.array)
 
 
+def laid_anew(x: Any) -> bool:
+    """Whether the memory of a tensor could be laid out in the usual order, as nobody can tell.
+
+    Ops leave their results in the order in which they were computed (convolutions with the channels, or the items, last), where
+    PyTorch's are in the usual one, so that programs take views of them.  What a program has transposed or sliced stays as it is.
+    """
+    base, info = x, view_of(x)
+    while info is not None:
+        if not info.cut:
+            return False
+        base = info.base
+        info = view_of(base)
+    raw, group, stores = base.array, [base], []
+    for t in group:  # it grows: who shares the memory, and who shares theirs
+        store = getattr(t, "_store", None)
+        if store is None or store in stores:
+            continue
+        if store.exposed is not None:
+            return False
+        stores.append(store)
+        group += [other for r in store.fresh if (other := r()) is not None and other is not base]
+    place = raw.__array_interface__["data"][0], raw.shape, raw.strides
+    for t in group:
+        mine = t.array
+        if type(mine) is not np.ndarray or (mine.__array_interface__["data"][0], mine.shape, mine.strides) != place:
+            return False
+    made = np.ascontiguousarray(raw)
+    for t in group:
+        t.array = made
+    return True
+
+
 def alias(x: Any, *, apart: bool = False) -> Any:
     """A tensor on the same memory that is no part of the graph; `apart`, with a version of its own."""
     give_memory(x)
