@@ -262,20 +262,6 @@ def mul_zero(g: Any, partial: Any) -> Any:
 _BLAS = frozenset("fdFD")
 
 
-def pow(x1: Any, x2: Any) -> Any:
-    """NumPy's power; third and fourth powers of floating arrays by multiplication, in a fifth of the time."""
-    if type(x1) is np.ndarray and (type(x2) is int or type(x2) is float) and x1.dtype.char in "fd":
-        if x2 == 3:
-            y = x1 * x1
-            y *= x1
-            return y
-        if x2 == 4:
-            y = x1 * x1
-            y *= y
-            return y
-    return x1**x2
-
-
 # -- reductions --------------------------------------------------------------------------------------
 def prod(x: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     reduce: Any = np.multiply.reduce

@@ -16,8 +16,10 @@ _NUMBERS = (int, float)
 def pow(x1: Any, x2: Any) -> Any:
     """`x1` to the power `x2`; whole powers of floats by products, or from the sizes with the sign put back."""
     if type(x2) in _NUMBERS and type(x1) is np.ndarray and x1.dtype.char in "fd" and x2 % 1 == 0 and not -1 <= x2 <= 2:
-        if x2 == 3:
-            return x1 * x1 * x1
+        if x2 in (3, 4):
+            y = x1 * x1
+            y *= x1 if x2 == 3 else y
+            return y
         y = np.pow(np.abs(x1), x2)
         return np.copysign(y, x1) if x2 % 2 == 1 else y
     return x1**x2
