@@ -144,7 +144,22 @@ def _quantile(op: Any, x: Any, q: Any, dim: Any, keepdim: bool, interpolation: s
             "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got " + str(interpolation)
         )
     d = None if dim is None or not x.array.shape else dimension(dim, len(x.array.shape))
-    return op(x, parts, axis=d, keepdims=keepdim, method=interpolation)
+    if not isinstance(q, Tensor) or q.node is None:
+        return op(x, parts, axis=d, keepdims=keepdim, method=interpolation)
+    y = op(x, q.detach(), axis=d, keepdims=keepdim, method=interpolation)
+    return y if interpolation != "linear" else S.add(y, _slope(op, x, q, d, keepdim))
+
+
+def _slope(op: Any, x: Any, q: Any, d: int | None, keepdim: bool) -> Any:
+    """Zeros, whose derivative for `q` is that of a quantile between two neighbours."""
+    low, high = (op(x, q.detach(), axis=d, keepdims=keepdim, method=method) for method in ("lower", "higher"))
+    count: Any = (math.prod(x.array.shape) if d is None else x.array.shape[d]) - 1
+    if op is S.nanquantile:
+        there = S.astype(S.logical_not(S.isnan(x)), x.array.dtype)
+        count = S.subtract(S.sum(there, axis=d, keepdims=keepdim), 1)
+    step = S.subtract(q, q.detach())
+    step = S.reshape(step, (*q.array.shape, *[1] * (len(low.array.shape) - len(q.array.shape))))
+    return S.multiply(S.multiply(step, count), S.subtract(high, low))
 
 
 define(

@@ -10,7 +10,9 @@ import optree
 from tapegrad import transforms
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.errors import TapegradError
+from tapegrad.kernels.batched import Batched
 from tapegrad.torch._errors import translated
+from tapegrad.torch._functions._stacks import _stack
 from tapegrad.torch._named import KINDS
 from tapegrad.torch._tensor import STYLE, Tensor
 from tapegrad.transforms.batch import _axes
@@ -67,9 +69,16 @@ def settled(given: Any) -> Any:
 
 def _once(func: Any, name: str, in_dims: Any, out_dims: Any, randomness: str, args: Any, words: Any) -> Any:
     alone = [False]  # one tensor, for which there is a tuple of one dimension
+    written: list[tuple[int, Any]] = []
 
     def checked(*items: Any, **more: Any) -> Any:
-        y = settled(func(*styled(items), **more))
+        given = styled(items)
+        before = [(i, x, x.array) for i, x in enumerate(flatten(given)[0]) if isinstance(x, Tensor) and type(x.array) is Batched]
+        y = settled(func(*given, **more))
+        for i, x, raw in before:
+            x.read()
+            if x.array is not raw:  # the function has written into an argument
+                written.append((i, _stack(x, raw.level)))
         if isinstance(y, Core) and isinstance(out_dims, tuple) and len(out_dims) == 1:
             alone[0] = True
             y = (y,)
@@ -87,6 +96,11 @@ def _once(func: Any, name: str, in_dims: Any, out_dims: Any, randomness: str, ar
         y = run(*args, **words)
     except TapegradError as error:
         raise translated(error) from error
+    if written:
+        leaves = flatten(args)[0]
+        axes = _axes(name, "in_axes", in_dims, args, len(leaves))
+        for i, value in written:
+            leaves[i].copy_(STYLE.moveaxis(value, 0, axes[i]))
     return styled(y[0] if alone[0] else y)
 
 
