@@ -2,6 +2,7 @@
 
 from tapegrad.elsewhere import absent as _absent
 from tapegrad.ops import functions as _functions
+from tapegrad.ops import incomplete as _incomplete
 from tapegrad.ops import nn_activation as _activation
 from tapegrad.ops import softmax as _softmax
 from tapegrad.ops import special as _ops
@@ -9,6 +10,7 @@ from tapegrad.registry.public import at_home as _at_home
 
 bessel_i = _ops.bessel_i.entry
 beta = _ops.beta.entry
+betainc = _incomplete.betainc.entry
 betaln = _ops.betaln.entry
 digamma = _ops.digamma.entry
 entr = _ops.entr.entry
@@ -19,6 +21,8 @@ erfcx = _ops.erfcx.entry
 erfinv = _ops.erfinv.entry
 expit = _functions.expit.entry
 gamma = _ops.gamma.entry
+gammainc = _incomplete.gammainc.entry
+gammaincc = _incomplete.gammaincc.entry
 gammaln = _ops.gammaln.entry
 i0 = _ops.i0.entry
 i0e = _ops.i0e.entry
@@ -44,6 +48,7 @@ log_softmax = _softmax.log_softmax.entry
 __all__ = [
     "bessel_i",
     "beta",
+    "betainc",
     "betaln",
     "digamma",
     "entr",
@@ -54,6 +59,8 @@ __all__ = [
     "erfinv",
     "expit",
     "gamma",
+    "gammainc",
+    "gammaincc",
     "gammaln",
     "i0",
     "i0e",

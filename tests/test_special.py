@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.errors import NotDifferentiable
 
 mp = pytest.importorskip("mpmath").mp
 SP = tg.special
@@ -303,12 +302,3 @@ def test_complex_arguments(name):
         z = tg.real(y)
     np.testing.assert_allclose(y.numpy(), [complex(exact(mp.mpc(v))) for v in x], rtol=1e-13)
     np.testing.assert_allclose(tape.gradient(z, t).numpy().conj(), [complex(mp.diff(exact, mp.mpc(v))) for v in x], rtol=1e-12, atol=1e-15)
-
-
-def test_the_first_argument_of_zeta_has_no_derivative_yet():
-    x = tg.asarray(np.array([2.5]))
-    with tg.GradientTape() as tape:
-        tape.watch(x)
-        y = SP.zeta(x, tg.asarray(np.array([1.5])))
-    with pytest.raises(NotDifferentiable, match="zeta: the derivative for x1"):
-        tape.gradient(y, x)

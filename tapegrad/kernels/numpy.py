@@ -186,7 +186,7 @@ _LATER = {
     "numpy_pool": "window_argmax window_max window_put window_spread window_sum window_take",
     "numpy_special": """
         bessel_i beta betainc betaln digamma entr erf erfc erfcinv erfcx erfinv gamma gammainc gammaincc gammaln
-        i0 i0e i1 i1e kl_div log_ndtr logit ndtr ndtri polygamma polygamma_gap rel_entr scaled_bessel_slope
+        i0 i0e i1 i1e kl_div log_ndtr logit ndtr ndtri normal_hazard polygamma polygamma_gap rel_entr scaled_bessel_slope
         scaled_erfc_integral sinc sinc_derivative xlog1py xlogy zeta
     """,
 }

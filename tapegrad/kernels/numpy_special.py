@@ -69,6 +69,14 @@ ndtri = _scipy("ndtri")
 logit = _scipy("logit")
 
 
+@_precise
+def normal_hazard(x: Any) -> Any:
+    """The density of a standard normal variable over the probability that it is not larger than x."""
+    from scipy import special
+
+    return np.asarray(math.sqrt(2 / math.pi) / special.erfcx(x * (-1 / math.sqrt(2.0)))).astype(x.dtype, copy=False)
+
+
 def _by_integer(kernel: Any) -> Any:
     """A kernel of an integer (or several) and an array, its value in the array's dtype; computed for one integer at a time."""
 

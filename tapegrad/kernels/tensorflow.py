@@ -73,6 +73,7 @@ from tapegrad.kernels.tensorflow_error import (  # noqa: F401
     logit,
     ndtr,
     ndtri,
+    normal_hazard,
     scaled_erfc_integral,
 )
 from tapegrad.kernels.tensorflow_fft import (  # noqa: F401

@@ -126,6 +126,12 @@ def log_ndtr(x: Any) -> Any:
 
 
 @in_double
+def normal_hazard(x: Any) -> Any:
+    """The density of a standard normal variable over the probability that it is not larger than x."""
+    return math.sqrt(2 / math.pi) / erfcx(x * (-1 / math.sqrt(2)))
+
+
+@in_double
 def logit(x: Any) -> Any:
     s = 2 * (x - 0.5)
     middle = logical_and(greater(x, 0.3), less(x, 0.65))

@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tapegrad.registry import composite, elementwise, no_derivative, not_implemented
+from tapegrad.kernels import hurwitz
+from tapegrad.kernels.orders import of_orders
+from tapegrad.registry import composite, elementwise, no_derivative
 
 _ROOT_PI = math.sqrt(math.pi)
 _ROOT_2 = math.sqrt(2.0)
@@ -22,8 +24,9 @@ def _of_order(low: float, high: float, *orders: int) -> Any:
 
 
 def _number(F: Any, order: Any, x: Any) -> Any:
-    """An order as a factor that has no say in the dtype."""
-    return F.cast_like(order, x) if hasattr(order, "shape") and hasattr(x, "shape") else order
+    """An order as a factor that has no say in the dtype, if it is an integer; what is no integer may have a derivative."""
+    whole = hasattr(order, "shape") and order.dtype.kind in "iub" and hasattr(x, "shape")
+    return F.cast_like(order, x) if whole else order
 
 
 # -- error functions -----------------------------------------------------------------------------------
@@ -105,7 +108,7 @@ log_ndtr.partials(x=lambda F, x: F.normal_hazard(x))
 @elementwise(real=True, domain=(-6, 4), public=False)
 def normal_hazard(xp: Any, x: Any, /) -> Any:
     """The density of a standard normal variable over `ndtr`: sqrt(2 / pi) / erfcx(-x / sqrt(2))."""
-    return math.sqrt(2 / math.pi) / xp.erfcx(x * (-1 / _ROOT_2))
+    return xp.normal_hazard(x)
 
 
 def _hazard_slope(F: Any, x: Any, y: Any) -> Any:
@@ -211,14 +214,33 @@ polygamma_gap.partials(
 
 @elementwise(
     real=True, singular=True, public=False,
-    laws=lambda draw: (draw.integers("n", low=2, high=5), draw.array("n", low=0.6, high=4)),
+    laws=lambda draw: (draw.array("n", low=1.4, high=5), draw.array("n", low=0.6, high=4)),
 )
 def zeta(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Hurwitz' zeta function: the sum of (k + x2)**-x1 over k = 0, 1, ..., for x1 > 1.  DLMF 25.11.1, 25.11.17."""
     return xp.zeta(x1, x2)
 
 
-zeta.partials(x1=not_implemented, x2=lambda F, x1, x2: F.zeta(x1 + 1, x2) * -_number(F, x1, x2))
+zeta.partials(x1=lambda F, x1, x2: F.zeta_slope(1, x1, x2), x2=lambda F, x1, x2: F.zeta(x1 + 1, x2) * -_number(F, x1, x2))
+
+
+@elementwise(
+    real=True, singular=True, public=False,
+    laws=lambda draw: (draw.choice(1, 2), draw.array("n", low=1.4, high=5), draw.array("n", low=0.6, high=4)),
+)
+def zeta_slope(xp: Any, order: Any, x1: Any, x2: Any, /) -> Any:
+    """The derivative of `zeta` for `x1`, of an order that is an integer, at x2 > 0; 0 for a negative order."""
+    return of_orders(hurwitz.zeta_slope, xp, (order,), (x1, x2))
+
+
+def _zeta_slope_for_second(F: Any, order: Any, x1: Any, x2: Any) -> Any:
+    along = F.zeta_slope(order, x1 + 1, x2) * _number(F, x1, x2)
+    return -(along + F.zeta_slope(order - 1, x1 + 1, x2) * _number(F, order, x2))
+
+
+zeta_slope.partials(
+    order=no_derivative, x1=lambda F, order, x1, x2: F.zeta_slope(order + 1, x1, x2), x2=_zeta_slope_for_second
+)
 
 
 # -- entropies -----------------------------------------------------------------------------------------

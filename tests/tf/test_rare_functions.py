@@ -173,10 +173,13 @@ def test_incomplete_gamma_and_beta_functions_are_integrals():
     np.testing.assert_allclose(tape.gradient(y, v), np.exp(-2.0), rtol=1e-6)
 
 
-def test_the_order_of_an_incomplete_gamma_function_says_that_its_derivative_is_missing():
+def test_the_incomplete_gamma_and_beta_functions_have_derivatives_for_their_parameters():
+    h = 1e-4
     with tf.GradientTape() as tape:
-        a = tf.constant(1.5)
-        tape.watch(a)
-        y = tf.math.igamma(a, 2.0)
-    with pytest.raises(Exception, match="gammainc: the derivative for a is not implemented"):
-        tape.gradient(y, a)
+        a, b = tf.constant(1.5, tf.float64), tf.constant(2.5, tf.float64)
+        tape.watch([a, b])
+        y = tf.math.igamma(a, 2.0) + tf.math.betainc(a, b, 0.3)
+    found = tape.gradient(y, [a, b])
+    gap = tf.math.igamma(a + h, 2.0) - tf.math.igamma(a - h, 2.0) + tf.math.betainc(a + h, b, 0.3) - tf.math.betainc(a - h, b, 0.3)
+    np.testing.assert_allclose(found[0], gap / (2 * h), rtol=1e-6)
+    np.testing.assert_allclose(found[1], (tf.math.betainc(a, b + h, 0.3) - tf.math.betainc(a, b - h, 0.3)) / (2 * h), rtol=1e-6)
