@@ -6,11 +6,11 @@ import _thread
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, final
 
-from tapegrad.core.node import SPENT, Node, parents, receive
+from tapegrad.core.node import SPENT, Masked, Node, parents, receive
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tapegrad.core.recorder import Owners, Recorder
 
@@ -26,6 +26,7 @@ class _Swept(_thread._local):
     recorder: Recorder | None = None
     #: The thread for which this one sweeps, while that waits for it; None for itself.
     thread: int | None = None
+    guarded = False  # inside a step of a sweep that goes by guarded steps: so do sweeps that it makes
 
 
 _swept = _Swept()
@@ -50,11 +51,12 @@ def sweeping() -> Recorder | None:
 class _Sweep:
     """The token of one sweep: nodes that take part carry it as their mark."""
 
-    __slots__ = ("done", "over", "set_aside", "thread")
+    __slots__ = ("done", "over", "set_aside", "switches", "thread")
 
     def __init__(self) -> None:
         self.thread = thread_number()
         self.over = False
+        self.switches = False  # whether the loop goes on with guarded steps after a `Masked`
         self.done: threading.Event | None = None  # made by the first who waits
         self.set_aside: list[tuple[Node, Any, Any, Any]] = []  # what an outer sweep of this thread had there
 
@@ -92,8 +94,10 @@ def sweep(
         found: dict[Node, Any] = {}
         halts = _halts(order, wanted, stops)
         start = 0
+        token.switches = True
+        guarded = _swept.guarded
         for halt, node in halts:
-            _run(order, start, halt, recorded, consumed)
+            guarded = _run(order, start, halt, recorded, consumed, guarded)
             start = halt
             if node.grad is not None and stops is not None and node in stops:
                 node.grad = stops[node](node.grad)
@@ -101,7 +105,7 @@ def sweep(
             if node in wanted:
                 found[node] = node.grad
                 node.own = False
-        _run(order, start, len(order), recorded, consumed)
+        _run(order, start, len(order), recorded, consumed, guarded)
         touched = (leaves,)  # the loop has left the others as they were
         for node in leaves:
             if node.mark is token and node.grad is not None:
@@ -116,12 +120,21 @@ def sweep(
         _clean(token, touched)
 
 
-def _run(order: list[Node], start: int, stop: int, recorded: bool, consumed: Owners | None) -> None:
-    """The inner loop: every node from `start` to `stop` that has received a cotangent passes it on."""
+def _run(
+    order: list[Node], start: int, stop: int, recorded: bool, consumed: Owners | None, guarded: bool
+) -> bool:
+    """The inner loop: every node from `start` to `stop` that has received a cotangent passes it on.
+
+    By guarded steps, if `guarded` or from the first `Masked` on; it tells whether it ended so.
+    """
     node: Node | None = None
     g: Any = None
+    nodes = iter(order[start:stop] if start or stop < len(order) else order)
+    if guarded:
+        _run_guarded(nodes, recorded, consumed)
+        return True
     try:
-        for node in order[start:stop] if start or stop < len(order) else order:
+        for node in nodes:
             g = node.grad
             if g is not None:
                 node.grad = None
@@ -133,14 +146,53 @@ def _run(order: list[Node], start: int, stop: int, recorded: bool, consumed: Own
             if node.owners is consumed:
                 node.op = SPENT
                 node.p = node.q = node.s = node.t = node.held = None
+        return False
+    except Masked:
+        pass
     except Exception as error:
         if node is not None:
-            for translate in FOREIGN:
-                if (made := translate(node.op.name, error, g)) is not error:
-                    raise made from error
-            if not getattr(error, "__notes__", None):
-                error.add_note(f"in the derivative of {node.op.name}")
+            _tell(error, node, g)
         raise
+    assert node is not None
+    _done(node, consumed)
+    _run_guarded(nodes, recorded, consumed)
+    return True
+
+
+def _run_guarded(nodes: Iterator[Node], recorded: bool, consumed: Owners | None) -> None:
+    """The rest of the loop, where zeros stand for what was not chosen."""
+    node: Node | None = None
+    g: Any = None
+    outer, _swept.guarded = _swept.guarded, True
+    try:
+        for node in nodes:
+            g = node.grad
+            if g is not None:
+                node.grad = None
+                node.op.guarded(recorded=recorded)(node, g)
+            _done(node, consumed)
+    except Exception as error:
+        if node is not None:
+            _tell(error, node, g)
+        raise
+    finally:
+        _swept.guarded = outer
+
+
+def _done(node: Node, consumed: Owners | None) -> None:
+    node.mark = None
+    if node.owners is consumed:
+        node.op = SPENT
+        node.p = node.q = node.s = node.t = node.held = None
+
+
+def _tell(error: Exception, node: Node, g: Any) -> None:
+    """Raise what the error is for its users, if it is another; else note where it came from."""
+    for translate in FOREIGN:
+        if (made := translate(node.op.name, error, g)) is not error:
+            raise made from error
+    if not getattr(error, "__notes__", None):
+        error.add_note(f"in the derivative of {node.op.name}")
 
 
 def sweep_since(
@@ -153,7 +205,7 @@ def sweep_since(
         for node, g in seeds:
             if node.mark is token:
                 receive(node, g)
-        _run(order, 0, len(order), recorded, None)
+        _run(order, 0, len(order), recorded, None, _swept.guarded)
         return [(node, node.grad) for node in leaves if node.grad is not None]
     finally:
         _swept.recorder = before

@@ -74,8 +74,19 @@ class Recorded:
         self.push = push
         self.push_recorded = push_recorded
 
+    def guarded(self, *, recorded: bool) -> Callable[[Node, Any], None]:
+        """The step for a sweep that has met a `Masked`: a zero cotangent times a slope that is no number is zero."""
+        return self.pull_recorded if recorded else self.pull
+
     def __repr__(self) -> str:
         return f"<recorded op {self.name}>"
+
+
+class Masked(BaseException):
+    """Raised at the end of a step whose cotangents have zeros for what was not chosen: whatever that was, it has no part.
+
+    A sweep that can (`mark.switches`) goes on with guarded steps.
+    """
 
 
 def receive(node: Node, c: Any) -> None:

@@ -40,7 +40,10 @@ multiply.partials(x1="x2", x2="x1")
 scaled(multiply, both=True)
 
 
-@primitive(weak=True, pointwise=True, laws=lambda draw: (draw.array("n", 3), draw.array(*draw.choice(("n", 3), (3,), (1,)))))
+@primitive(
+    weak=True, pointwise=True, masks=True,
+    laws=lambda draw: (draw.array("n", 3), draw.array(*draw.choice(("n", 3), (3,), (1,)))),
+)
 def mul_zero(xp: Any, x1: Any, x2: Any, /) -> Any:
     """The product of two arrays, zero wherever `x1` is zero, even where `x2` is infinite or NaN.
 
@@ -215,7 +218,7 @@ def remainder(xp: Any, x1: Any, x2: Any, /) -> Any:
 remainder.partials(x1=1, x2=lambda F, x1, x2: -F.floor_divide(x1, x2))
 
 
-@elementwise(real=True, kinks=_difference)
+@elementwise(real=True, masks=True, kinks=_difference)
 def maximum(xp: Any, x1: Any, x2: Any, /) -> Any:
     """The larger of two elements; where they are equal each has half of the derivative."""
     return xp.maximum(x1, x2)
@@ -224,7 +227,7 @@ def maximum(xp: Any, x1: Any, x2: Any, /) -> Any:
 maximum.partials(x1=lambda F, x1, x2: F.share(x1, x2), x2=lambda F, x1, x2: F.share(x2, x1))
 
 
-@elementwise(real=True, kinks=_difference)
+@elementwise(real=True, masks=True, kinks=_difference)
 def minimum(xp: Any, x1: Any, x2: Any, /) -> Any:
     """The smaller of two elements; where they are equal each has half of the derivative."""
     return xp.minimum(x1, x2)
@@ -233,7 +236,7 @@ def minimum(xp: Any, x1: Any, x2: Any, /) -> Any:
 minimum.partials(x1=lambda F, x1, x2: F.share(x2, x1), x2=lambda F, x1, x2: F.share(x1, x2))
 
 
-@elementwise(real=True, kinks=_difference, public=False)
+@elementwise(real=True, masks=True, kinks=_difference, public=False)
 def at_least(xp: Any, x: Any, low: Any, /) -> Any:
     """`x`, or `low` where `x` is below it; at the bound the derivative is that of `x`."""
     return xp.maximum(x, low)
@@ -242,7 +245,7 @@ def at_least(xp: Any, x: Any, low: Any, /) -> Any:
 at_least.partials(x=lambda F, x, low: F.truth(F.greater_equal(x, low), x, low), low=lambda F, x, low: F.truth(F.less(x, low), x, low))
 
 
-@elementwise(real=True, kinks=_difference, public=False)
+@elementwise(real=True, masks=True, kinks=_difference, public=False)
 def at_most(xp: Any, x: Any, high: Any, /) -> Any:
     """`x`, or `high` where `x` is above it; at the bound the derivative is that of `x`."""
     return xp.minimum(x, high)

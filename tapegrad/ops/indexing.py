@@ -18,7 +18,7 @@ def _picked(draw: Any) -> Any:
     return x, {"index": draw.index(*x.shape)}
 
 
-@linear(accumulates=True, laws=_picked)
+@linear(accumulates=True, masks="index", laws=_picked)
 def getitem(xp: Any, x: Any, /, index: Any) -> Any:
     """`x[index]`, for every kind of index that NumPy has.
 
@@ -87,7 +87,7 @@ def _overwritten(draw: Any) -> Any:
     return draw.filled(shape), draw.filled(value), {"index": index}
 
 
-@linear(laws=_overwritten)
+@linear(masks=True, laws=_overwritten)
 def put(xp: Any, x: Any, value: Any, /, index: Any) -> Any:
     """A copy of `x` with `value` at an index; it is what `x[index] = value` leaves in `x`.
 
@@ -259,7 +259,9 @@ def _put_along_axis_add_batch(F: Any, has: Any, x: Any, indices: Any, *, shape: 
     return F.put_along_axis_add(x, indices, (x.shape[0], *shape), shifted(axis, len(shape)))
 
 
-@linear(weak=True, pointwise=True, laws=lambda draw: (draw.array("n", 3) > 0, draw.array("n", 3), draw.array(3)))
+@linear(
+    weak=True, pointwise=True, masks=True, laws=lambda draw: (draw.array("n", 3) > 0, draw.array("n", 3), draw.array(3))
+)
 def where(xp: Any, condition: Any, x1: Any, x2: Any, /) -> Any:
     """`x1` where the condition holds and `x2` elsewhere; what is not chosen gets a derivative of exactly 0.
 

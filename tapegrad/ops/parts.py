@@ -14,6 +14,7 @@ def abs(xp: Any, x: Any, /) -> Any:
 
 
 abs.pullback(x=lambda F, g, x: g * F.sign(x))
+abs.guard(x=lambda F, g, x: F.mul_zero(g, F.sign(x)))
 abs.pushforward(x=lambda F, t, x: F.real(t * F.conj(F.sign(x))))
 
 

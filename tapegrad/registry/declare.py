@@ -32,6 +32,8 @@ def elementwise(body: Body | None = None, /, **words: Any) -> Any:
       says which value is taken.
     * `real`: takes no complex numbers.
     * `singular`: a partial can be infinite or NaN where the value is not: a zero cotangent then gives zero.
+    * `masks`: it chooses between its arguments, so that zero cotangents stand for what was not chosen: from there on a zero
+      cotangent gives zero in every op.
     * `symbol`: the Python operator that computes the same on arrays.
     """
     return _declare("elementwise", body, words)
@@ -46,7 +48,7 @@ def linear(body: Body | None = None, /, **words: Any) -> Any:
 
     `laws` gives arguments for the tests: a function of a `Draw` (see `tapegrad.testing`) that returns arrays, and
     last a dict of parameters if there are any; for an op that is not public and cannot be called by itself, a text that
-    says where it is tested.
+    says where it is tested.  `masks` as for `elementwise`; with the name of a parameter, where that is an array of booleans.
     """
     return _declare("linear", body, words)
 

@@ -87,7 +87,9 @@ def _pointwise(variant: Variant, node: Node, given: dict[str, Any], saved: dict[
                 checks.partial(op.name, a, factor, t, not variant.general, shape)
         else:
             factor = rule
-        if op.singular:
+        if op.masks:
+            parts.append(F.mul_zero(factor, t))
+        elif op.singular:
             parts.append(F.mul_zero(t, factor))
         else:
             parts.append(t if type(factor) in (int, float) and factor == 1 else t * factor)

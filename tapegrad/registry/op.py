@@ -114,6 +114,7 @@ class Op:
         pointwise: bool = False,
         outputs: tuple[str, ...] | EllipsisType = (),
         accumulates: bool = False,
+        masks: bool | str = False,
         public: bool = True,
         laws: Callable[[Any], tuple[Any, ...]] | str | None = None,
         tolerance: float = 1.0,
@@ -142,6 +143,8 @@ class Op:
         #: The names of several outputs; an ellipsis where their number depends on parameters, and they have none.
         self.outputs = outputs
         self.accumulates = accumulates
+        #: Its cotangents have zeros for what was not chosen; with the name of a parameter, where that is an array of booleans.
+        self.masks = masks
         self.public = public
         self.laws = laws
         self.tolerance = tolerance
@@ -157,6 +160,7 @@ class Op:
         self.pointwise = pointwise or kind == "elementwise"
         self.rules: dict[str, Any] = {}
         self.pushes: dict[str, Any] = {}
+        self.guards: dict[str, Any] = {}
         self.products: dict[str, Any] = {}
         self.summed_rules: dict[str, Any] = {}
         self.batch_rule: Callable[..., Any] | None = None
@@ -234,6 +238,20 @@ class Op:
         """The cotangent for each argument: a function ``(F, g, names...)``."""
         self._need("primitive")
         return self._take("pullback", rules, first=("F", "g"))
+
+    def guard(self, **rules: Any) -> Op:
+        """What stands for the pullback in a sweep that has met zeros for what was not chosen: a zero cotangent gives zero.
+
+        It is linear in the cotangent at zero too.
+        """
+        if self.kind != "primitive" or not self.rules:
+            raise DeclarationError(f"{self.name}: guards are given to a primitive, after its pullback")
+        for name, rule in rules.items():
+            self._check_rule("guard", name, rule, ("F", "g"))
+            if set(names_of(rule, 2)) - set(names_of(self.rules[name], 2)):
+                raise DeclarationError(f"{self.name}.guard({name}=...): it names what the pullback does not, and so is not saved")
+        self.guards.update(rules)
+        return self
 
     def pushforward(self, **rules: Any) -> Op:
         """What the tangent of each argument adds to the output's: a function ``(F, t, names...)``."""

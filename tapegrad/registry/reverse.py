@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.core.node import apart, receive
+from tapegrad.core.node import Masked, apart, receive
 from tapegrad.core.recorder import refcount
 from tapegrad.core.tensor import Tensor, linked
 from tapegrad.registry import checks
@@ -37,11 +37,11 @@ def _count_when_alone() -> int:
 ALONE = _count_when_alone()
 
 
-def pull_source(variant: Variant, *, recorded: bool) -> str:
+def pull_source(variant: Variant, *, recorded: bool, guarded: bool = False) -> str:
     """The source of one reverse step."""
     op = variant.op
     lines = ["def pull(node, g):", "    mark = node.mark"]
-    if not recorded and _uses_space(op):
+    if not recorded and (guarded or _uses_space(op)):
         kind = "type(next(c for c in g if c is not None))" if op.outputs else "type(g)"
         lines += [f"    F = SPACES.get({kind}) or space_of_type({kind})"]
         if op.accumulates:
@@ -72,9 +72,12 @@ def pull_source(variant: Variant, *, recorded: bool) -> str:
             continue
         last = i == variant.watched[-1]
         if op.kind == "elementwise":
-            made, own, onto = _product(variant, a, i, recorded, reuse=in_place and last)
+            made, own, onto = _product(variant, a, i, recorded, reuse=in_place and last, guarded=guarded)
         else:
-            made, own, onto = [f"c = {_call(variant, a, f'R_{a}', recorded)}"], _PROVEN, ""
+            rule = f"G_{a}" if guarded and a in op.guards else f"R_{a}"
+            made, own, onto = [f"c = {_call(variant, a, rule, recorded)}"], _PROVEN, ""
+            if guarded and op.kind == "primitive" and op.pointwise and not recorded:  # recorded, it has to be linear in `g` at 0 too
+                made += ["if c.shape == g.shape:", "    c = F.where(F.equal(g, 0), 0, c)"]
             if checks.is_foreign(op):
                 made += [f"check({op.name!r}, {a!r}, c, {variant.where(a + '.spec')}, {recorded})"]
         received = [*made, *_received(own, recorded, lends=in_place and made == ["c = g"])]
@@ -82,6 +85,12 @@ def pull_source(variant: Variant, *, recorded: bool) -> str:
             large = "r.grad is not None and r.own and type(r.grad) is ndarray is type(g) and r.grad.size > LARGE"
             received = [f"if {large}:", f"    {onto}", "else:", *(f"    {line}" for line in received)]
         lines += [f"        {line}" for line in received]
+    if op.masks and not guarded:
+        test = "mark.switches"
+        if isinstance(op.masks, str):
+            by = variant.where(op.masks)
+            test = f'type({by}) is ndarray and {by}.dtype.kind == "b" and {test}'
+        lines += [f"    if {test}:", "        raise Masked"]
     return "\n".join(lines) + "\n"
 
 
@@ -144,17 +153,21 @@ def load(variant: Variant, own: str, name: str, recorded: bool) -> str:
 def _call(variant: Variant, a: str, function: str, recorded: bool, first: str = "F, g") -> str:
     op = variant.op
     skip = 1 if op.kind == "elementwise" else 2
-    names = names_of(op.rules[a], skip)
+    names = names_of((op.guards if function[0] == "G" else op.rules)[a], skip)
     return f"{function}({', '.join([first, *(load(variant, a, n, recorded) for n in names)])})"
 
 
-def _product(variant: Variant, a: str, i: int, recorded: bool, *, reuse: bool) -> tuple[list[str], str, str]:
+def _product(
+    variant: Variant, a: str, i: int, recorded: bool, *, reuse: bool, guarded: bool
+) -> tuple[list[str], str, str]:
     """Lines that make `c` from `g` and the partial; whether `c` is then the engine's own; what adds it to `r.grad` at once.
 
-    With `reuse`, `g` is used for the last time, and its buffer becomes that of the product where it is the engine's.
+    If `guarded`, zero times anything is zero.  With `reuse`, `g` is used for the last time, and its buffer becomes that of the
+    product where it is the engine's.
     """
     op, rule = variant.op, variant.op.rules[a]
-    if a in op.products and not variant.general:
+    singular = op.singular or (guarded and (isinstance(rule, str) or callable(rule)))
+    if a in op.products and not variant.general and not guarded:
         names = names_of(op.products[a], 2)
         return [f"c = P_{a}({', '.join(['F, g', *(load(variant, a, n, recorded) for n in names)])})"], "True", ""
     if isinstance(rule, str):
@@ -168,7 +181,7 @@ def _product(variant: Variant, a: str, i: int, recorded: bool, *, reuse: bool) -
     if variant.general:
         k = 2 + 2 * variant.watched.index(i)
         shape, dtype = f"node.t[{k}]", f"node.t[{k + 1}]"
-        lines = [f"c = fit(g, {partial}, {shape}, {dtype}, {op.singular})"]
+        lines = [f"c = fit(g, {partial}, {shape}, {dtype}, {singular})"]
         if partial == "1":  # what `fit` would do, without a call where nothing is to be done
             space = "F" if recorded else "space_of_type(type(g))"
             lines = [
@@ -176,7 +189,7 @@ def _product(variant: Variant, a: str, i: int, recorded: bool, *, reuse: bool) -
                 f"if c.dtype is not {dtype}:",
                 f"    c = fit(c, 1, {shape}, {dtype}, False)",
             ]
-        elif a in op.summed_rules and not recorded:
+        elif a in op.summed_rules and not recorded and not guarded:
             sums = ", ".join(["F, g", *(load(variant, a, n, recorded) for n in names_of(op.summed_rules[a], 2))])
             lines = [f"c = S_{a}({sums})", "if c is None:", *(f"    {line}" for line in lines)]
         return lines, "c is not g and " + _PROVEN, ""
@@ -184,7 +197,7 @@ def _product(variant: Variant, a: str, i: int, recorded: bool, *, reuse: bool) -
         return ["c = g"], "own" if reuse else "False", ""
     if partial == "-1":
         return ["c = -g"], "True", "r.grad -= g"
-    if op.singular:
+    if singular:
         return [f"c = F.mul_zero(g, {partial})"], "True", ""
     onto = f"add_product(r.grad, g, {partial})"
     if not reuse:
@@ -193,12 +206,13 @@ def _product(variant: Variant, a: str, i: int, recorded: bool, *, reuse: bool) -
     return ["if own or type(g) is not ndarray:", f"    g *= {partial}", "    c = g", "else:", f"    c = g * {partial}"], "True", onto
 
 
-def compile_pull(variant: Variant, *, recorded: bool) -> Callable[[Node, Any], None]:
+def compile_pull(variant: Variant, *, recorded: bool, guarded: bool = False) -> Callable[[Node, Any], None]:
     op = variant.op
-    source = pull_source(variant, recorded=recorded)
+    source = pull_source(variant, recorded=recorded, guarded=guarded)
     name = f"<derivative of {op.name} for {', '.join(op.arrays[i] for i in variant.watched)}>"
     env: dict[str, Any] = {f"R_{a}": r for a, r in op.rules.items() if r is not no_derivative}
     env.update({f"P_{a}": r for a, r in op.products.items()})
+    env.update({f"G_{a}": r for a, r in op.guards.items()})
     env.update({f"S_{a}": r for a, r in op.summed_rules.items()})
     env.update(
         F=RECORDED,
@@ -213,6 +227,7 @@ def compile_pull(variant: Variant, *, recorded: bool) -> Callable[[Node, Any], N
         filled=filled,
         receive=receive,
         settle=settle,
+        Masked=Masked,
         add_product=add_product,
         apart=apart,
         LARGE=LARGE,

@@ -11,7 +11,7 @@ from tapegrad.registry.op import Op, names_of
 from tapegrad.registry.several import picked
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tapegrad.core.node import Node
 
@@ -30,7 +30,7 @@ def dtype_of(raw: Any) -> Any:
 class Variant(Recorded):
     """An op with these arguments watched.  Its steps are compiled when they are first run."""
 
-    __slots__ = ("general", "layout", "op", "saved", "watched", "wide")
+    __slots__ = ("general", "guards", "layout", "op", "saved", "watched", "wide")
 
     def __init__(self, op: Op, watched: tuple[int, ...], wide: bool, general: bool) -> None:
         super().__init__(op.name, self._first_pull, self._first_pull_recorded, self._push, self._push_recorded)
@@ -41,11 +41,24 @@ class Variant(Recorded):
         self.saved = _saved(op, watched)
         #: Where each of these comes from: from which of arrays, parameters and value, its place there, whether as a spec.
         self.layout = [_place(op, name) for name in self.saved] if op.outputs else []
+        self.guards: dict[bool, Callable[[Node, Any], None]] = {}
 
     def forget(self) -> None:
         """Have its steps compiled anew."""
         self.pull, self.pull_recorded = self._first_pull, self._first_pull_recorded
         self.push, self.push_recorded = self._push, self._push_recorded
+        self.guards.clear()
+
+    def guarded(self, *, recorded: bool) -> Callable[[Node, Any], None]:
+        """The step in which a zero cotangent gives zero, compiled where it is another."""
+        if not (self.op.pointwise or self.op.masks) or self.op.variadic:
+            return self.pull_recorded if recorded else self.pull
+        from tapegrad.registry.reverse import compile_pull
+
+        found = self.guards.get(recorded)
+        if found is None:
+            found = self.guards[recorded] = compile_pull(self, recorded=recorded, guarded=True)
+        return found
 
     def _first_pull(self, node: Node, g: Any) -> None:
         from tapegrad.registry.reverse import compile_pull
@@ -147,6 +160,8 @@ def _saved(op: Op, watched: tuple[int, ...]) -> tuple[str, ...]:
                         names[b + ".spec"] = None
             for b in others:
                 names[b] = None
+    if isinstance(op.masks, str):
+        names[op.masks] = None
     return tuple(n for n in names if not (n.endswith(".spec") and n[:-5] in names))
 
 

@@ -22,6 +22,14 @@ UNTAKEN = {
     "a power of an exp": (lambda x: tg.where(x < 20, x * x, 10.0 ** tg.exp(x)), 9.0, 18.0),
     "a power of two arrays": (lambda x: tg.where(x < 20, x * x, tg.pow(x, tg.exp(x))), 9.0, 18.0),
     "log of a negative number": (lambda x: tg.where(x < 0, -x, tg.log(x)), -2.0, -1.0),
+    "a product": (lambda x: tg.where(x < 20, x * x, tg.exp(100 * x) * tg.exp(99 * x)), 9.0, 18.0),
+    "a product of products": (lambda x: tg.where(x < 20, x * x, 1 / (tg.exp(100 * x) * tg.exp(99 * x))), 9.0, 18.0),
+    "the sine of infinity": (lambda x: tg.where(x < 20, x * x, tg.sin(tg.exp(100 * x))), 9.0, 18.0),
+    "what is not a number": (lambda x: tg.where(x < 20, x * x, tg.tanh(x * math.nan)), 9.0, 18.0),
+    "a distance to what is missing": (lambda x: tg.where(x < 0, -x, tg.square(x - math.nan)), -2.0, -1.0),
+    "a bound": (lambda x: x * x + tg.minimum(tg.exp(100 * x) * tg.exp(99 * x), 5.0), 9.0, 18.0),
+    "clip": (lambda x: x * x + tg.clip(tg.exp(100 * x) * tg.exp(99 * x), None, 5.0), 9.0, 18.0),
+    "a distance that is infinite": (lambda x: x * x + tg.clip(abs(tg.exp(100 * x) * tg.exp(99 * x)), None, 5.0), 9.0, 18.0),
 }
 
 
