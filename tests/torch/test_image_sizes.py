@@ -57,3 +57,11 @@ def test_bytes_are_rounded_and_stay_within_bytes(mode: str, antialias: bool) -> 
     assert mine.dtype == ours.uint8
     # PyTorch computes with whole weights, which may round the other way.
     assert np.abs(mine.numpy().astype(int) - theirs.numpy().astype(int)).max() <= 1
+
+
+@pytest.mark.parametrize("call", [
+    "F.interpolate(img, scale_factor=2)", "F.interpolate(img, (12, 6))", "F.interpolate(img, (6, 18))", "F.interpolate(img, (9, 3))",
+    "F.interpolate(seq, 21)", "F.interpolate(vol, scale_factor=(2, 1, 3))", "F.interpolate(img, scale_factor=2.1)",
+])  # fmt: skip
+def test_nearest_pixels_and_their_derivatives_are_PyTorchs(call: str) -> None:
+    compare(ours, torch, call, arrays(3))

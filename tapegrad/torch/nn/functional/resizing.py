@@ -112,6 +112,8 @@ def _resized(x: Any, size: Any, scale: Any, mode: str, align_corners: bool, anti
         return y
     last = S.permute_dims(x, (0, *range(2, n + 2), 1))
     kind = "nearest" if mode == "nearest" else "linear"
+    if kind == "nearest" and scale is not None:  # the same pixels and twice as many are what they are, whatever factor led there
+        scale = tuple(None if k in (m, 2 * m) else f for f, m, k in zip(scale, spatial, size, strict=True))
     y = S.interpolate(last, size=size, mode=kind, align_corners=align_corners, scale=scale)
     return S.permute_dims(y, (0, n + 1, *range(1, n + 1)))
 
