@@ -252,7 +252,7 @@ def mul_zero(g: Any, partial: Any) -> Any:
         return c
     # NaN is the only trace that a zero times an infinity leaves.  The sum of squares shows whether there is one, as the
     # minimum does, in half the time.
-    trace = np.vdot(c, c) if c.dtype.char in _BLAS else c.min(initial=np.inf)
+    trace = np.vdot(c, c) if c.dtype.char in _BLAS else c.min() if c.size else 0.0
     if math.isnan(trace.real):
         c = np.where(g == 0, np.zeros((), c.dtype), c)
     return c
