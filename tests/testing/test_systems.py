@@ -226,3 +226,11 @@ def test_numbers_in_the_code_of_rules_are_tried() -> None:
 
     line.defvjp(lambda x: (3 * x, x), lambda x, g: (g * jax.numpy.where(abs(x - 0.71234) < 1e-6, 2.0, 3.0),))
     assert not examine(line, x=("n",), profile="fast", seed=1).ok
+
+
+@pytest.mark.interop("torch")
+def test_zeros_that_pytorch_gives_no_memory_to() -> None:
+    torch = pytest.importorskip("torch")
+    result = examine(torch.abs, input=("b", "n"), seed=7, profile="fast")
+    assert result.ok, str(result)
+    assert result.properties["second"]

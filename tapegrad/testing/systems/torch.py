@@ -207,5 +207,6 @@ def array_of(y: Any) -> Any:
     """The values of a tensor as an array."""
     import torch
 
-    y = y.detach().resolve_conj().resolve_neg()
-    return y.view(torch.int16).numpy().view(dtype_named("bfloat16")) if y.dtype == torch.bfloat16 else y.numpy()
+    if y.dtype == torch.bfloat16:
+        return y.detach().view(torch.int16).numpy(force=True).view(dtype_named("bfloat16"))
+    return y.numpy(force=True)  # also of conjugates, and of the zeros without memory that some second derivatives are
