@@ -74,7 +74,7 @@ def __getattr__(name: str) -> _Any:
         return getattr(import_module("tapegrad.torch._nn_forms"), name)
     if name == "vmap":
         return import_module("tapegrad.torch.func").vmap
-    if (name in ("_C", "__future__") or not name.startswith("_")) and util.find_spec(f"tapegrad.torch.{name}") is not None:
+    if (name in ("_C", "__config__", "__future__") or not name.startswith("_")) and util.find_spec(f"tapegrad.torch.{name}") is not None:
         return import_module(f"tapegrad.torch.{name}")
     from tapegrad.torch._missing import refuse
 

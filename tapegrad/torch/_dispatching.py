@@ -161,7 +161,17 @@ def derive(kind: type) -> None:
 def become(x: Any, kind: type) -> Any:
     """The tensor, as one of a class of a program's."""
     auto_of(x).flags["class"] = kind
-    x.__class__ = kind
+    try:
+        x.__class__ = kind
+    except TypeError:  # a class with slots of its own is laid out in another way
+        made: Any = object.__new__(kind)
+        made.array, made.node, made.like, made._auto = x.array, x.node, x.like, x._auto
+        for name in ("_store", "_view"):
+            if hasattr(x, name):
+                setattr(made, name, getattr(x, name))
+        if hasattr(x, "_store"):
+            x._store.join(made)
+        return made
     return x
 
 

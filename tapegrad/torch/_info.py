@@ -56,17 +56,22 @@ def set_num_interop_threads(n: int) -> None:
 
 
 # -- switches that change nothing here ---------------------------------------------------------------------------
-_FLAGS: dict[str, Any] = {"deterministic": False, "precision": "highest"}
+_FLAGS: dict[str, Any] = {"deterministic": False, "warn_only": False, "precision": "highest"}
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """All algorithms here are deterministic."""
-    _FLAGS["deterministic"] = mode
+    _FLAGS["deterministic"], _FLAGS["warn_only"] = mode, warn_only
 
 
 def are_deterministic_algorithms_enabled() -> bool:
     """What was said last."""
     return bool(_FLAGS["deterministic"])
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Whether it was said that what is not deterministic is only to be warned of."""
+    return bool(_FLAGS["deterministic"] and _FLAGS["warn_only"])
 
 
 def set_float32_matmul_precision(precision: str) -> None:
@@ -143,7 +148,7 @@ def _assert(condition: Any, message: Any) -> None:
 NAMES = [
     "__version__", "are_deterministic_algorithms_enabled", "channels_last", "channels_last_3d", "compile", "contiguous_format",
     "get_default_device", "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
-    "is_warn_always_enabled", "layout",
+    "is_deterministic_algorithms_warn_only_enabled", "is_warn_always_enabled", "layout",
     "memory_format", "preserve_format", "set_default_device", "set_default_tensor_type", "set_float32_matmul_precision",
     "set_flush_denormal", "set_num_interop_threads", "set_num_threads", "set_warn_always", "sparse_coo", "sparse_csr",
     "strided", "typename", "use_deterministic_algorithms", "_assert",

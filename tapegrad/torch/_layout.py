@@ -191,7 +191,9 @@ def storage_offset(x: Any) -> int:
 
 
 def data_ptr(x: Any) -> int:
-    """The address of the first element."""
+    """The address of the first element; 0 if there is none."""
+    if not math.prod(x.array.shape):
+        return 0
     give_memory(x)
     if type(x.array) is np.ndarray:
         found: int = x.array.__array_interface__["data"][0]

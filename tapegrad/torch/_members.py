@@ -115,6 +115,14 @@ def _del_grad(self: Any) -> None:
     _set_grad(self, None)
 
 
+def _set_part(name: str) -> Any:
+    def write(self: Any, value: Any) -> None:
+        part = getattr(self, name)
+        part.copy_(value) if isinstance(value, Tensor) else part.fill_(value)
+
+    return write
+
+
 def detach(self: Any) -> Any:
     """The same memory as a constant."""
     return alias(self)
@@ -293,8 +301,8 @@ def install() -> None:
         "H": property(_conjugate_transpose),
         "mH": property(lambda self: _adjoint(self, "tensor.mH")),
         "adjoint": lambda self: _adjoint(self),
-        "real": property(_real),
-        "imag": property(_imag),
+        "real": property(_real, _set_part("real")),
+        "imag": property(_imag, _set_part("imag")),
         "ndim": property(lambda self: len(self.array.shape)),
         "is_complex": lambda self: self.array.dtype.kind == "c",
         "is_floating_point": lambda self: self.array.dtype.kind in "fV",

@@ -69,3 +69,31 @@ def test_a_callback_is_called_when_the_sweep_is_over():
     assert seen == [[2.0, 2.0]]
     with pytest.raises(RuntimeError, match="during backward pass"):
         Variable._execution_engine.queue_callback(print)
+
+
+def test_parts_of_complex_numbers_are_written():
+    z = torch.tensor([1 + 2j, 3 - 1j])
+    z.real = 0
+    z.imag = torch.tensor([5.0, 6.0])
+    assert z.tolist() == [5j, 6j]
+
+
+def test_tolerances_may_be_tensors():
+    x = torch.ones(3)
+    assert torch.isclose(x, x + 0.5, torch.tensor(0), torch.tensor(0.6)).all()
+    assert not torch.allclose(x, x + 0.5, torch.tensor(0.1))
+
+
+def test_what_is_asked_of_the_build_and_of_switches():
+    assert "NumPy" in torch.__config__.show()
+    assert "get_num_threads" in torch.__config__.parallel_info()
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        assert torch.is_deterministic_algorithms_warn_only_enabled()
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert not torch.is_deterministic_algorithms_warn_only_enabled()
+
+
+def test_nothing_has_no_address():
+    assert torch.empty(0).data_ptr() == torch.ones(3)[:0].data_ptr() == 0

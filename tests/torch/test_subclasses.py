@@ -98,6 +98,16 @@ PROGRAMS = {
             assert torch.sin(x) == "no" and torch.cos(x)[0].item() == 1.0
         assert torch.sin(x).tolist()[0] == 0.0
     """,
+    "a class may have slots": """
+        class Slotted(torch.Tensor):
+            __slots__ = ("note",)
+        s = torch.zeros(3).as_subclass(Slotted)
+        s.note = "kept"
+        base = torch.ones(2, 2)
+        row = base[0].as_subclass(Slotted)
+        base.mul_(3)
+        assert s.note == "kept" and type(s + 1) is Slotted and row.tolist() == [3.0, 3.0] and isinstance(row, Slotted)
+    """,
     "it is made, copied, pickled and printed as one": """
         import copy, pickle
         q = Point([1.0, 2.0])

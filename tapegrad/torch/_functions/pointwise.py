@@ -149,7 +149,8 @@ def _better(op: Any, x: Any, other: Any) -> Any:
     return S.where(S.logical_or(op(x, other), S.isnan(other)), x, other)
 
 
-def _isclose(x: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+def _isclose(x: Any, other: Any, rtol: Any, atol: Any, equal_nan: bool) -> Any:
+    rtol, atol = (v.item() if isinstance(v, Tensor) else v for v in (rtol, atol))
     if is_batched(x) or is_batched(other):
         near = S.less_equal(S.abs(S.subtract(x, other)), S.add(atol, S.multiply(rtol, S.abs(other))))
         found = S.logical_or(S.equal(x, other), S.logical_and(near, S.isfinite(other)))
