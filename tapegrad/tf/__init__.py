@@ -43,6 +43,8 @@ from tapegrad.tf import (  # noqa: E402
     nn_windows,
     printing,
     products,
+    ragged_ops,
+    ragged_tensor,
     random_functions,
     random_generator,
     random_stateless,

@@ -15,6 +15,7 @@ from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
 from tapegrad.tf.operators import _check, mismatch_in, pair, shape_text
 from tapegrad.tf.shapes import TensorShape, lengths
+from tapegrad.tf.specs import Composite
 from tapegrad.tf.style import S, short
 from tapegrad.tf.tensor import Tensor, made
 
@@ -47,6 +48,8 @@ def gather(
     params: Any, indices: Any, validate_indices: Any = None, axis: Any = None, batch_dims: int = 0, name: str | None = None
 ) -> Tensor:
     """The slices of `params` at indices along an axis; the gradient of whole rows of a table keeps just these rows."""
+    if isinstance(indices, Composite):  # rows of different lengths stay such rows
+        return indices._map_values(lambda i: gather(params, i, validate_indices, axis, batch_dims))
     x = convert(params)
     rank = x.array.ndim
     batch = 0 if batch_dims is None else int(batch_dims)

@@ -25,6 +25,8 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
             return S.concat(values, axis=axis)
         except InvalidArgumentError:  # what is wrong is said below
             pass
+    if values and hasattr(values[0], "_joined"):
+        return values[0]._joined(values, axis)
     xs = tensors_of(values)
     if not xs:
         raise invalid("ConcatV2", "expected at least one tensor")

@@ -104,8 +104,6 @@ def where_by_rows(condition: Any, x: Any = None, y: Any = None, name: str | None
 
 for _name in ("Graph", "compat.v1.Graph"):
     _without(_name, "there are no graphs and sessions here; run the ops as they stand")
-for _name in ("RaggedTensor", "RaggedTensorSpec"):
-    _without(_name, "there are no ragged tensors here; pad to one length, or keep a list")
 
 
 def _absent(name: str, why: str) -> None:
@@ -119,8 +117,6 @@ def _absent(name: str, why: str) -> None:
 
 for _name in ("compat.v1.placeholder", "compat.v1.global_variables_initializer", "compat.v1.get_variable"):
     _absent(_name, "there are no graphs and sessions here")
-for _name in ("ragged.constant", "ragged.stack", "ragged.range"):
-    _absent(_name, "there are no ragged tensors here; pad to one length, or keep a list")
 
 
 class _Converter:

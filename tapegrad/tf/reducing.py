@@ -52,6 +52,8 @@ def _count(x: Any, axis: Any) -> int:
 @export("math.reduce_sum", "reduce_sum")
 def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """The sum along axes, or of all elements, in the dtype of the input."""
+    if type(input_tensor) is not Tensor and hasattr(input_tensor, "_reduced"):
+        return input_tensor._reduced("sum", axis, keepdims)
     x = input_tensor if type(input_tensor) is Tensor else convert(input_tensor)
     if axis is not None:
         axis = axes_of(axis, len(x.array.shape))
@@ -66,6 +68,8 @@ def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: bool = False, name
 @export("math.reduce_mean", "reduce_mean")
 def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """The mean along axes, or of all elements; of integers an integer, rounded towards zero."""
+    if type(input_tensor) is not Tensor and hasattr(input_tensor, "_reduced"):
+        return input_tensor._reduced("mean", axis, keepdims)
     x = input_tensor if type(input_tensor) is Tensor else convert(input_tensor)
     if axis is not None:
         axis = axes_of(axis, len(x.array.shape))
@@ -82,6 +86,8 @@ def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: bool = False, nam
 
 
 def _extreme(x: Any, axis: Any, keepdims: Any, name: str) -> Tensor:
+    if type(x) is not Tensor and hasattr(x, "_reduced"):
+        return x._reduced(name, axis, keepdims)
     x = _input(x, name.capitalize(), "iufV")
     axis = axes_of(axis, x.array.ndim)
     if not x.array.size and not _count(x, axis):

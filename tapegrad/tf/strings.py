@@ -11,6 +11,7 @@ from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.dtypes import as_dtype, float32
 from tapegrad.tf.errors import InvalidArgumentError
 from tapegrad.tf.export import missing
+from tapegrad.tf.ragged_tensor import RaggedTensor
 from tapegrad.tf.tensor import Tensor, made
 from tapegrad.tf.unicode import (  # noqa: F401  names of this module
     unicode_decode,
@@ -29,7 +30,9 @@ def _raw(x: Any) -> Any:
     return raw
 
 
-def each(f: Any, x: Any, dtype: Any = object) -> Tensor:
+def each(f: Any, x: Any, dtype: Any = object) -> Any:
+    if hasattr(x, "_map_values"):  # rows of different lengths stay such rows
+        return x._map_values(lambda v: each(f, v, dtype))
     raw = _raw(x)
     found = np.empty(raw.shape, object)
     found.ravel()[...] = 0 if dtype is not object else b""
@@ -103,12 +106,10 @@ def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None 
     return made(found)
 
 
-def bytes_split(input: Any, name: str | None = None) -> Tensor:
-    """The bytes of one string, each a string."""
-    raw = _raw(input)
-    if raw.shape:
-        raise NotImplementedError("tf.strings.bytes_split: of one string only, there are no ragged tensors here")
-    return convert([bytes([b]) for b in raw.item()]) if raw.item() else made(np.empty(0, object))
+def bytes_split(input: Any, name: str | None = None) -> Any:
+    """The bytes of a string, each a string; of several strings as rows of a ragged tensor."""
+    raw = np.asarray(_raw(input), object)
+    return _in_rows(raw.shape, [[bytes([b]) for b in text] for text in raw.reshape(-1).tolist()])
 
 
 def ngrams(data: Any, ngram_width: Any, separator: str = " ", name: str | None = None, **words: Any) -> Tensor:
@@ -200,19 +201,24 @@ def as_string(
     return fresh(flat.reshape(raw.shape))
 
 
-def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> Tensor:
-    """The parts of one string; of several strings only where all have as many (there are no ragged tensors)."""
+def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> Any:
+    """The parts of a string; of several strings as rows of a ragged tensor."""
     raw = np.asarray(_raw(input), object)
     by = None if sep is None or sep == "" else sep.encode() if isinstance(sep, str) else sep
     rows = [b.split(by, maxsplit) for b in raw.reshape(-1).tolist()]
-    if len({len(r) for r in rows}) > 1:
-        raise NotImplementedError(
-            "tf.strings.split: the strings have different numbers of parts, and tapegrad has no ragged tensors"
-        )
-    found = np.empty((len(rows), len(rows[0]) if rows else 0), object)
-    for k, r in enumerate(rows):
-        found[k] = r
-    return made(found.reshape(*raw.shape, -1) if rows else found)
+    return _in_rows(raw.shape, rows)
+
+
+def _in_rows(shape: tuple[int, ...], rows: list[list[bytes]]) -> Any:
+    """The parts of texts that stood in this shape: one row for each of them."""
+    flat = np.empty(sum(map(len, rows)), object)
+    flat[:] = [part for r in rows for part in r]
+    found: Any = made(flat)
+    if shape:
+        sizes = [[len(r) for r in rows], *([n] * int(np.prod(shape[:k])) for k, n in reversed(list(enumerate(shape))[1:]))]
+        for each_size in sizes:
+            found = RaggedTensor.from_row_lengths(found, np.asarray(each_size, np.int64))
+    return found
 
 
 def format_(template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None) -> Tensor:

@@ -36,8 +36,9 @@ def theirs() -> Any:
 
 def shown(tf: Any, x: Any) -> Any:
     """What a result is, in words and arrays that can be compared."""
-    if isinstance(x, tf.IndexedSlices | tf.SparseTensor):
-        return (type(x).__name__, *(shown(tf, part) for part in (x.indices, x.values, x.dense_shape)))
+    if isinstance(x, tf.IndexedSlices | tf.SparseTensor | tf.RaggedTensor):
+        parts = (x.flat_values, *x.nested_row_splits) if isinstance(x, tf.RaggedTensor) else (x.indices, x.values, x.dense_shape)
+        return (type(x).__name__, *(shown(tf, part) for part in parts))
     if isinstance(x, tf.Variable):
         return ("variable", shown(tf, x.numpy()))
     if isinstance(x, tf.TensorShape | tf.DType | tf.TensorSpec):
