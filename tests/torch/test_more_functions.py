@@ -191,3 +191,32 @@ def test_order_is_known_inside_vmap(call: str) -> None:
         x = t.arange(12.0).reshape(4, 3).sin()
         found.append(t.func.vmap(lambda a, t=t: eval(call, {"a": a, "t": t}))(x))
     assert str(found[1]) == str(found[0])
+
+
+MODES = ["use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("call", ["t.cdist(x, y, compute_mode={!r})", "t.cdist(img.flatten(0, 2), img[0, 0], compute_mode={!r})"])
+def test_distances_of_rows_are_PyTorchs_however_they_are_computed(call: str, mode: str) -> None:
+    compare(ours, torch, call.format(mode), arrays(3), rtol=1e-6, atol=1e-7)
+
+
+def test_distances_of_many_rows_take_no_memory_for_each_difference() -> None:
+    import tracemalloc
+
+    x = ours.ones(600, 200)
+    tracemalloc.start()
+    d = ours.cdist(x, x * 2)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 12 * d.nbytes  # all differences are 200 times as much
+    assert abs(float(d[3, 5]) - 200**0.5) < 1e-3
+    with pytest.raises(ValueError, match="is not a valid value for compute_mode"):
+        ours.cdist(x, x, compute_mode="quickly")
+
+
+def test_equal_rows_have_no_derivative() -> None:
+    x = ours.ones(40, 3, requires_grad=True)
+    ours.cdist(x, x.detach()).sum().backward()
+    assert x.grad.eq(0).all()

@@ -157,14 +157,33 @@ def _dist(a: Any, b: Any, p: float) -> Any:
     return linalg.vector_norm(S.subtract(a, b), p)
 
 
-def _cdist(a: Any, b: Any, p: float) -> Any:
+#: By how `cdist` is to be computed: the number of rows above which by a product, as in PyTorch.
+_ROWS_FOR_PRODUCT = {
+    "use_mm_for_euclid_dist_if_necessary": 25, "use_mm_for_euclid_dist": -1, "donot_use_mm_for_euclid_dist": math.inf,
+}  # fmt: skip
+
+
+def _cdist(a: Any, b: Any, p: float, mode: Any = None) -> Any:
     """The p-norm of each difference of a row of one and a row of the other."""
+    if mode is not None and mode not in _ROWS_FOR_PRODUCT:
+        raise ValueError(f"{mode} is not a valid value for compute_mode")
     if a.array.shape[-1] != b.array.shape[-1]:
         raise RuntimeError(
             f"X1 and X2 must have the same number of columns. X1: {a.array.shape[-1]} X2: {b.array.shape[-1]}"
         )
+    limit = _ROWS_FOR_PRODUCT[mode or "use_mm_for_euclid_dist_if_necessary"]
+    if p == 2 and max(a.array.shape[-2], b.array.shape[-2]) > limit and a.array.dtype.kind == "f":
+        return _by_product(a, b)
     d = S.subtract(a.unsqueeze(-2), b.unsqueeze(-3))
     return linalg.vector_norm(d, p, -1)
+
+
+def _by_product(a: Any, b: Any) -> Any:
+    """Euclidean distances as the roots of a^2 + b^2 - 2 a b: not all differences at once, which would be as many times the memory."""
+    sizes = [S.sum(S.square(x), axis=-1, keepdims=True) for x in (a, b)]
+    squares = S.add(S.subtract(sizes[0], S.multiply(S.matmul(a, S.matrix_transpose(b)), 2.0)), S.matrix_transpose(sizes[1]))
+    apart = S.greater(squares, 0)  # no distance at all has derivative 0
+    return S.where(apart, S.sqrt(S.where(apart, squares, 1.0)), 0.0)
 
 
 def _pdist(x: Any, p: float) -> Any:
@@ -299,7 +318,7 @@ define(
 define(
     {
         "tensordot(a, b, dims=2)": "_tensordot(a, b, dims)",
-        "cdist(x1, x2, p=2.0, compute_mode='use_mm_for_euclid_dist_if_necessary')": "_cdist(x1, x2, p)",
+        "cdist(x1, x2, p=2.0, compute_mode='use_mm_for_euclid_dist_if_necessary')": "_cdist(x1, x2, p, compute_mode)",
         "pdist(input, p=2)": "_pdist(input, p)",
         "lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True)": "_factors._lu_unpack(LU_data, LU_pivots)",
         "chain_matmul(*matrices)": "linalg.multi_dot(matrices)",
