@@ -266,9 +266,10 @@ def _flatnonzero(x: Any, /) -> Any:
     return F.nonzero(_flat(x))[0]
 
 
-def _isclose(x1: Any, x2: Any, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+def _isclose(x1: Any, x2: Any, /, *, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
     values = [np.asarray(x.array) if isinstance(x, Tensor) else x for x in (x1, x2)]
-    return read(np.isclose(values[0], values[1], rtol=rtol, atol=atol, equal_nan=equal_nan))
+    bounds = [np.asarray(v.array) if isinstance(v, Tensor) else v for v in (rtol, atol)]
+    return read(np.isclose(values[0], values[1], rtol=bounds[0], atol=bounds[1], equal_nan=equal_nan))
 
 
 def _allclose(*args: Any, **words: Any) -> bool:

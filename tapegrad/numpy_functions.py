@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, final
 
 from tapegrad.numpy_compositions import COMPOSITIONS, public
+from tapegrad.numpy_pieces import PIECES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +45,17 @@ REDUCTIONS = {
 ACCUMULATIONS = {"add": "cumulative_sum", "multiply": "cumulative_prod"}
 
 
+#: Functions whose value is an integer, a truth, or a step, so that none has a derivative to lose: NumPy computes them.
+CONSTANT = frozenset(
+    [
+        *("np.argpartition", "np.array2string", "np.array_equiv", "np.common_type", "np.diag_indices_from", "np.digitize"),
+        *("np.einsum_path", "np.fix", "np.iscomplex", "np.isin", "np.isneginf", "np.isposinf", "np.isreal", "np.lexsort"),
+        *("np.may_share_memory", "np.min_scalar_type", "np.nanargmax", "np.nanargmin", "np.shares_memory"),
+        *("np.tril_indices_from", "np.triu_indices_from"),
+    ]
+)
+
+
 # -- other functions -----------------------------------------------------------------------------------
 @final
 class Word:
@@ -75,11 +87,11 @@ class Row:
 #: NumPy's name, our function (with a "~" what is composed above), arguments: "@" arrays, which are positional with us,
 #: "name>ours" a name of our own, "!" what has to be left at its default; "[" before a sequence of arrays, "*" any number.
 _TABLE = """
-sum             sum              @a axis dtype out keepdims !initial !where
-prod            prod             @a axis dtype out keepdims !initial !where
-max amax        max              @a axis out keepdims !initial !where
-min amin        min              @a axis out keepdims !initial !where
-mean            mean             @a axis !dtype out keepdims !where
+sum             ~sum             @a axis dtype out keepdims initial where
+prod            ~prod            @a axis dtype out keepdims initial where
+max amax        ~max             @a axis out keepdims initial where
+min amin        ~min             @a axis out keepdims initial where
+mean            ~mean            @a axis !dtype out keepdims where
 std             std              @a axis !dtype out ddof>correction keepdims !where !mean correction
 var             var              @a axis !dtype out ddof>correction keepdims !where !mean correction
 all             all              @a axis out keepdims !where
@@ -91,6 +103,10 @@ cumsum          ~cumsum          @a axis dtype out
 cumprod         ~cumprod         @a axis dtype out
 cumulative_sum  cumulative_sum   @x axis dtype out include_initial
 cumulative_prod cumulative_prod  @x axis dtype out include_initial
+nancumsum       ~nancumsum       @a axis dtype out
+nancumprod      ~nancumprod      @a axis dtype out
+diagflat        ~diagflat        @v k
+vander          ~vander          @x N increasing
 ptp             ~ptp             @a axis out keepdims
 average         ~average         @a axis weights !returned keepdims
 median          ~median          @a axis out !overwrite_input keepdims
@@ -114,7 +130,7 @@ correlate       ~correlate       @a @v mode
 interp          ~interp          @x @xp @fp left right !period
 polyval         ~polyval         @p @x
 diff            ~diff            @a n axis prepend append
-clip            clip             @a a_min>min a_max>max out min max
+clip            ~clip            @a a_min>min a_max>max out min max
 where           ~where           @condition @x @y
 round around    ~around          @a decimals out
 real            real             @val
@@ -163,6 +179,23 @@ diagonal        ~diagonal        @a offset axis1 axis2
 trace           ~trace           @a offset axis1 axis2 !dtype out
 take            take             @a @indices axis out !mode
 take_along_axis take_along_axis  @arr @indices axis
+select          ~select          [@condlist @choicelist default
+choose          ~choose          [@a @choices !out !mode
+compress        ~compress        [@condition @a axis !out
+extract         ~extract         [@condition @arr
+delete          ~delete          [@arr @obj axis
+insert          ~insert          [@arr @obj @values axis
+block           ~block           [@arrays
+hsplit          ~hsplit          @ary @indices_or_sections
+vsplit          ~vsplit          @ary @indices_or_sections
+dsplit          ~dsplit          @ary @indices_or_sections
+rollaxis        ~rollaxis        @a axis start
+gradient        ~gradient        *
+ediff1d         ~ediff1d         @ary !to_end !to_begin
+angle           ~angle           @z deg
+sinc            ~sinc            @x
+i0              ~i0              @x
+lib.stride_tricks.sliding_window_view ~sliding_window_view @x window_shape axis
 nonzero         nonzero          @a
 argwhere        ~argwhere        @a
 flatnonzero     ~flatnonzero     @a
@@ -199,7 +232,7 @@ einsum          einsum           *
 cross           linalg.cross     @a @b !axisa !axisb !axisc axis
 linalg.norm     ~norm            @x ord axis keepdims
 linalg.inv      linalg.inv       @a
-linalg.pinv     linalg.pinv      @a !rcond !hermitian rtol
+linalg.pinv     linalg.pinv      @a rcond>rtol !hermitian rtol
 linalg.det      linalg.det       @a
 linalg.slogdet  linalg.slogdet   @a
 linalg.solve    linalg.solve     @a @b
@@ -214,6 +247,7 @@ linalg.matrix_rank linalg.matrix_rank @A !tol !hermitian rtol
 linalg.matrix_norm linalg.matrix_norm @x keepdims ord
 linalg.vector_norm linalg.vector_norm @x axis keepdims ord
 linalg.diagonal linalg.diagonal  @x offset
+linalg.multi_dot ~multi_dot      [@arrays !out
 linalg.trace    linalg.trace     @x offset dtype
 linalg.outer    linalg.outer     @x1 @x2
 linalg.cross    linalg.cross     @x1 @x2 axis
@@ -231,6 +265,10 @@ fft.fftn        fft.fftn         @a s axes norm out
 fft.ifftn       fft.ifftn        @a s axes norm out
 fft.rfftn       fft.rfftn        @a s axes norm out
 fft.irfftn      fft.irfftn       @a s axes norm out
+fft.fft2        ~fft2            @a s axes norm out
+fft.ifft2       ~ifft2           @a s axes norm out
+fft.rfft2       ~rfft2           @a s axes norm out
+fft.irfft2      ~irfft2          @a s axes norm out
 fft.fftshift    fft.fftshift     @x axes
 fft.ifftshift   fft.ifftshift    @x axes
 """
@@ -251,4 +289,6 @@ FUNCTIONS = _rows()
 
 def target(name: str) -> Callable[..., Any]:
     """Our function: composed (with a "~"), or public."""
-    return COMPOSITIONS[name[1:]] if name.startswith("~") else public(name)
+    if not name.startswith("~"):
+        return public(name)
+    return PIECES.get(name[1:]) or COMPOSITIONS[name[1:]]

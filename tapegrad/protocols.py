@@ -14,7 +14,7 @@ import numpy as np
 from tapegrad.core.tensor import Tensor
 from tapegrad.errors import ArgumentError, DetachedError, ShapeError
 from tapegrad.numpy_compositions import UFUNC_COMPOSITIONS
-from tapegrad.numpy_functions import ACCUMULATIONS, FUNCTIONS, REDUCTIONS, UFUNC_NAMES, Row, target
+from tapegrad.numpy_functions import ACCUMULATIONS, CONSTANT, FUNCTIONS, REDUCTIONS, UFUNC_NAMES, Row, target
 from tapegrad.ops.convert import asarray
 from tapegrad.ops.exchange import is_recorded
 from tapegrad.ops.inplace import fitting, rebind
@@ -182,9 +182,13 @@ def _run(name: str, row: Row, args: tuple[Any, ...], words: dict[str, Any]) -> A
     return y if out is None else _put_one(name.removeprefix("np."), y, out, True)
 
 
+#: Orders of memory and a casting that are what happens anyhow.
+_USUAL = ("C", "K", "same_kind")
+
+
 def _unsaid(value: Any) -> bool:
     """Whether an argument says what is the default anyhow."""
-    return value is None or value is True or value is np._NoValue or (isinstance(value, str) and value in "CK")
+    return value is None or value is True or value is np._NoValue or (isinstance(value, str) and value in _USUAL)
 
 
 def _refuse(what: str, given: list[Any]) -> None:
@@ -195,7 +199,7 @@ def _refuse(what: str, given: list[Any]) -> None:
 def _by_numpy(function: Any, name: str, args: Any, words: dict[str, Any]) -> Any:
     """NumPy's own result, as a tensor, where no history can be lost; else an error that says what to do."""
     leaves, rebuild = flatten([list(args), words])
-    if any(isinstance(x, Tensor) and is_recorded(x.read()[1]) for x in leaves):
+    if name not in CONSTANT and any(isinstance(x, Tensor) and is_recorded(x.read()[1]) for x in leaves):
         _detaches(name)
     plain, named = rebuild([np.asarray(x.read()[0]) if isinstance(x, Tensor) else x for x in leaves])
     return _wrapped(function(*plain, **named))
