@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.kernels.mismatch import no_product
+
 
 def _supported(x: Any) -> Any:
     if x.dtype.kind == "V":
@@ -39,7 +41,7 @@ def matmul(x1: Any, x2: Any) -> Any:
     try:
         y = _outer(x1, x2) if x1.ndim > 1 < x2.ndim and x1.shape[-1] == 1 == x2.shape[-2] else np.matmul(x1, x2)
     except ValueError as error:
-        raise ValueError(_mismatch(x1, x2) or str(error)) from error
+        raise ValueError(no_product(x1, x2) or str(error)) from error
     return y if y.dtype is x1.dtype else y.astype(np.result_type(x1, x2), copy=False)
 
 
@@ -71,22 +73,6 @@ def matmul_adjoint(x1: Any, x2: Any) -> Any:
         # 16x784 and 256x784 in float32)
         return np.ascontiguousarray(matmul(x2, x1.mT).mT)
     return matmul(x1, matrix_adjoint(x2))
-
-
-def _mismatch(x1: Any, x2: Any) -> str:
-    """Why two arrays have no matrix product, and whether transposing one would help."""
-    if not (x1.ndim and x2.ndim):
-        return "expected at least one axis in each, got a 0-d array; multiply() takes numbers"
-    axis = -2 if x2.ndim > 1 else -1
-    n, m = x1.shape[-1], x2.shape[axis]
-    if n == m:
-        return ""
-    text = f"expected x1.shape[-1] == x2.shape[{axis}], got {n} and {m}"
-    if x2.ndim > 1 and x2.shape[-1] == n:
-        return text + "; did you mean matmul(x1, x2.mT)?"
-    if x1.ndim > 1 and x1.shape[-2] == m:
-        return text + "; did you mean matmul(x1.mT, x2)?"
-    return text
 
 
 def inner(x1: Any, x2: Any) -> Any:

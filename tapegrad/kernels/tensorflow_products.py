@@ -5,33 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.kernels import tensorflow_calls as calls
+from tapegrad.kernels.mismatch import no_product
 from tapegrad.kernels.tensorflow_arithmetic import multiply
 from tapegrad.kernels.tensorflow_array import TFArray, made, put_off
 from tapegrad.kernels.tensorflow_basics import conj
 from tapegrad.kernels.tensorflow_calls import BOOL, EAGER, F32, F64
 from tapegrad.kernels.tensorflow_later import MatrixProduct, most_of
-from tapegrad.kernels.tensorflow_lengths import Size
 from tapegrad.kernels.tensorflow_promotion import able, converted, pair
 from tapegrad.kernels.tensorflow_shape import expand_dims, matrix_adjoint, squeeze
 from tapegrad.kernels.tensorflow_sums import sum
 
 _MATMUL, _BATCHED = calls.op("MatMul"), calls.op("BatchMatMulV2")
-
-
-def _mismatch(x1: Any, x2: Any) -> str:
-    """Why two arrays have no matrix product, and whether transposing one would help."""
-    if not (x1.ndim and x2.ndim):
-        return "expected at least one axis in each, got a 0-d array; multiply() takes numbers"
-    axis = -2 if x2.ndim > 1 else -1
-    n, m = x1.shape[-1], x2.shape[axis]
-    if n == m or Size in (type(n), type(m)):
-        return ""
-    text = f"expected x1.shape[-1] == x2.shape[{axis}], got {n} and {m}"
-    if x2.ndim > 1 and x2.shape[-1] == n:
-        return text + "; did you mean matmul(x1, x2.mT)?"
-    if x1.ndim > 1 and x1.shape[-2] == m:
-        return text + "; did you mean matmul(x1.mT, x2)?"
-    return text
 
 
 def matmul(x1: Any, x2: Any) -> Any:
@@ -40,7 +24,7 @@ def matmul(x1: Any, x2: Any) -> Any:
         a, b, d = pair(x1, x2)
         x1, x2 = made(a, d), made(b, d)
     a, b, d = x1.bare, x2.bare, x1.dtype
-    problem = _mismatch(x1, x2)
+    problem = no_product(x1, x2)
     if problem:
         raise ValueError(problem)
     n1, n2 = x1.ndim, x2.ndim
