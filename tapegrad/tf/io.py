@@ -240,6 +240,15 @@ class VarLenFeature:
         self.dtype = as_dtype(dtype)
 
 
+class FixedLenSequenceFeature:
+    """A feature of any number of values of a fixed shape; several examples are filled up to the longest."""
+
+    def __init__(self, shape: Any, dtype: Any, allow_missing: bool = False, default_value: Any = None) -> None:
+        self.shape, self.dtype, self.default_value = lengths(shape), as_dtype(dtype), default_value
+        if not allow_missing:
+            raise ValueError("Unsupported: FixedLenSequenceFeature requires allow_missing to be True.")
+
+
 def parse_single_example(serialized: Any, features: Any, example_names: Any = None, name: str | None = None) -> dict[str, Any]:
     """The features of one example."""
     found = Example.FromString(_bytes(serialized)).features.feature
@@ -249,13 +258,20 @@ def parse_single_example(serialized: Any, features: Any, example_names: Any = No
 def parse_example(serialized: Any, features: Any, example_names: Any = None, name: str | None = None) -> dict[str, Any]:
     """The features of several examples, stacked."""
     rows = [parse_single_example(string(b), features) for b in convert(serialized).array.ravel().tolist()]
-    return {k: _together([r[k] for r in rows]) for k in features}
+    return {k: _together([r[k] for r in rows], wanted) for k, wanted in features.items()}
 
 
-def _together(rows: list[Any]) -> Any:
+def _together(rows: list[Any], wanted: Any) -> Any:
     if isinstance(rows[0], SparseTensor):
         return SparseTensor._stacked(rows)
-    return fresh(np.stack([np.asarray(r.array) for r in rows]))
+    raws = [np.asarray(r.array) for r in rows]
+    if isinstance(wanted, FixedLenSequenceFeature):
+        fill = (b"" if raws[0].dtype.kind == "O" else 0) if wanted.default_value is None else wanted.default_value
+        whole = np.full((len(raws), max(map(len, raws)), *raws[0].shape[1:]), fill, raws[0].dtype)
+        for place, raw in zip(whole, raws, strict=True):
+            place[: len(raw)] = raw
+        return fresh(whole)
+    return fresh(np.stack(raws))
 
 
 def _feature(key: str, feature: Any, wanted: Any) -> Any:
@@ -272,6 +288,12 @@ def _feature(key: str, feature: Any, wanted: Any) -> Any:
     if isinstance(wanted, VarLenFeature):
         return placed(np.arange(len(flat))[:, None], fresh(flat), [len(flat)])
     size = int(np.prod(wanted.shape, dtype=int))
+    if isinstance(wanted, FixedLenSequenceFeature):
+        if size and len(flat) % size:
+            raise InvalidArgumentError(
+                None, None, f"Key: {key}.  Number of values must be a multiple of {size}, the size of {wanted.shape}, got {len(flat)}"
+            )
+        return fresh(flat.reshape(-1, *wanted.shape))
     if not values and wanted.default_value is not None:
         return convert(np.broadcast_to(np.asarray(wanted.default_value, wanted.dtype.numpy), wanted.shape), wanted.dtype.numpy)
     if not values and size:

@@ -9,6 +9,7 @@ import numpy as np
 from tapegrad.tf.convert import convert, fresh
 from tapegrad.tf.dtypes import DType, numpy_dtype
 from tapegrad.tf.export import export
+from tapegrad.tf.specs import Composite
 from tapegrad.tf.tensor import Tensor
 
 
@@ -57,8 +58,10 @@ class StaticHashTable:
         """How many keys there are."""
         return fresh(np.asarray(len(self._found), np.int64)[()])
 
-    def lookup(self, keys: Any, name: str | None = None) -> Tensor:
+    def lookup(self, keys: Any, name: str | None = None) -> Any:
         """The value of each key."""
+        if isinstance(keys, Composite):
+            return keys._map_values(self.lookup)
         asked = convert(keys)
         if asked.dtype != self.key_dtype:
             raise TypeError(f"Dtype of argument `keys` must be {self.key_dtype}, received: {asked.dtype}")

@@ -12,6 +12,7 @@ from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
 from tapegrad.tf.fingerprints import fingerprint
 from tapegrad.tf.lookup import StaticHashTable
+from tapegrad.tf.specs import Composite
 from tapegrad.tf.tensor import Tensor
 
 
@@ -64,8 +65,10 @@ class MutableHashTable:
 
     erase = remove
 
-    def lookup(self, keys: Any, dynamic_default_values: Any = None, name: str | None = None) -> Tensor:
+    def lookup(self, keys: Any, dynamic_default_values: Any = None, name: str | None = None) -> Any:
         """The value of each key; of one that is not there its `dynamic_default_values`, or the default of the table."""
+        if isinstance(keys, Composite):
+            return keys._map_values(lambda k: self.lookup(k, dynamic_default_values))
         k = self._keys(keys)
         shape = self._default.shape
         found = np.empty((k.size, *shape), numpy_dtype(self.value_dtype))
@@ -203,8 +206,10 @@ class StaticVocabularyTable:
     def _known(self) -> int:
         return 0 if self._table is None else int(self._table.size())
 
-    def lookup(self, keys: Any, name: str | None = None) -> Tensor:
+    def lookup(self, keys: Any, name: str | None = None) -> Any:
         """The number of each key."""
+        if isinstance(keys, Composite):
+            return keys._map_values(self.lookup)
         asked = convert(keys)
         if asked.dtype != self.key_dtype:
             raise TypeError(f"Dtype of argument `keys` must be {self.key_dtype}, received: {asked.dtype}")

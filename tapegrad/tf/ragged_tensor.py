@@ -388,3 +388,13 @@ def _whole(x: Any) -> Any:
 def _ends(sizes: Any, dtype: Any) -> Any:
     kind = dtype.numpy if isinstance(dtype, DType) else np.dtype(dtype)
     return np.concatenate([[0], np.cumsum(sizes)]).astype(kind)
+
+
+def in_rows(values: Tensor, shape: tuple[int, ...], sizes: list[int]) -> Any:
+    """Values in rows of these sizes, which stand in this shape; without axes it has one row, which are the values themselves."""
+    found: Any = values
+    if shape:
+        outer = ([n] * int(np.prod(shape[:k])) for k, n in reversed(list(enumerate(shape))[1:]))
+        for lengths in (sizes, *outer):
+            found = RaggedTensor(found, _ends(lengths, np.int64))
+    return found

@@ -11,7 +11,7 @@ from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.dtypes import as_dtype, float32
 from tapegrad.tf.errors import InvalidArgumentError
 from tapegrad.tf.export import missing
-from tapegrad.tf.ragged_tensor import RaggedTensor
+from tapegrad.tf.ragged_tensor import in_rows
 from tapegrad.tf.tensor import Tensor, made
 from tapegrad.tf.unicode import (  # noqa: F401  names of this module
     unicode_decode,
@@ -109,7 +109,14 @@ def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None 
 def bytes_split(input: Any, name: str | None = None) -> Any:
     """The bytes of a string, each a string; of several strings as rows of a ragged tensor."""
     raw = np.asarray(_raw(input), object)
-    return _in_rows(raw.shape, [[bytes([b]) for b in text] for text in raw.reshape(-1).tolist()])
+    return _parts(raw.shape, [[bytes([b]) for b in text] for text in raw.reshape(-1).tolist()])
+
+
+def _parts(shape: tuple[int, ...], rows: list[list[bytes]]) -> Any:
+    """The parts of texts that stood in this shape."""
+    flat = np.empty(sum(map(len, rows)), object)
+    flat[:] = [part for r in rows for part in r]
+    return in_rows(made(flat), shape, [len(r) for r in rows])
 
 
 def ngrams(data: Any, ngram_width: Any, separator: str = " ", name: str | None = None, **words: Any) -> Tensor:
@@ -206,19 +213,7 @@ def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = No
     raw = np.asarray(_raw(input), object)
     by = None if sep is None or sep == "" else sep.encode() if isinstance(sep, str) else sep
     rows = [b.split(by, maxsplit) for b in raw.reshape(-1).tolist()]
-    return _in_rows(raw.shape, rows)
-
-
-def _in_rows(shape: tuple[int, ...], rows: list[list[bytes]]) -> Any:
-    """The parts of texts that stood in this shape: one row for each of them."""
-    flat = np.empty(sum(map(len, rows)), object)
-    flat[:] = [part for r in rows for part in r]
-    found: Any = made(flat)
-    if shape:
-        sizes = [[len(r) for r in rows], *([n] * int(np.prod(shape[:k])) for k, n in reversed(list(enumerate(shape))[1:]))]
-        for each_size in sizes:
-            found = RaggedTensor.from_row_lengths(found, np.asarray(each_size, np.int64))
-    return found
+    return _parts(raw.shape, rows)
 
 
 def format_(template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None) -> Tensor:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.errors import InvalidArgumentError, invalid
+from tapegrad.tf.ragged_tensor import RaggedTensor, in_rows
 from tapegrad.tf.tensor import Tensor, made
 
 #: What TensorFlow writes.
@@ -70,12 +71,11 @@ def _texts(x: Any) -> Any:
     return np.asarray(raw, object)
 
 
-def _one(x: Any, name: str) -> bytes:
+def _each_text(x: Any, parts_of: Any) -> tuple[Any, tuple[int, ...], list[int]]:
+    """The parts of all texts in one list, the shape in which the texts stood, and how many parts each has."""
     raw = _texts(x)
-    if raw.shape:
-        raise NotImplementedError(f"tf.strings.{name}: of one string only, there are no ragged tensors here")
-    found: bytes = raw.item()
-    return found
+    parts = [parts_of(text) for text in raw.reshape(-1).tolist()]
+    return [p for found in parts for p in found], raw.shape, [len(found) for found in parts]
 
 
 def _encoded(codes: Any, encoding: str, errors: str, instead: str) -> bytes:
@@ -101,7 +101,12 @@ def unicode_encode(
     input: Any, output_encoding: str, errors: str = "replace", replacement_char: Any = 65533, name: str | None = None
 ) -> Tensor:
     """Strings of characters by their numbers: the last axis is one string."""
-    codes, to, instead = host(input), _written(output_encoding), _policy(errors, replacement_char)
+    to, instead = _written(output_encoding), _policy(errors, replacement_char)
+    if isinstance(input, RaggedTensor) and not isinstance(input.values, RaggedTensor):
+        texts = np.empty(len(input), object)
+        texts[:] = [_encoded(row, to, errors, instead) for row in input.to_list()]
+        return made(texts)
+    codes = host(input)
     if not codes.ndim:
         raise ValueError("unicode_encode: input_tensor's rank must be at least 1")
     found = np.empty(codes.shape[:-1], object)
@@ -117,8 +122,8 @@ def unicode_decode(
     replacement_char: Any = 0xFFFD,
     replace_control_characters: bool = False,
     name: str | None = None,
-) -> Tensor:
-    """The numbers of the characters of one string."""
+) -> Any:
+    """The numbers of the characters of a string; of several strings as rows of a ragged tensor."""
     return unicode_decode_with_offsets(input, input_encoding, errors, replacement_char, replace_control_characters)[0]
 
 
@@ -129,28 +134,32 @@ def unicode_decode_with_offsets(
     replacement_char: Any = 0xFFFD,
     replace_control_characters: bool = False,
     name: str | None = None,
-) -> tuple[Tensor, Tensor]:
-    """The numbers of the characters of one string, and at which byte each begins."""
+) -> tuple[Any, Any]:
+    """The numbers of the characters of a string, or of several, and at which byte each begins."""
     instead = _policy(errors, replacement_char)
-    parts = _characters(_one(input, "unicode_decode"), input_encoding, errors, instead, replace_control_characters)
-    return fresh(np.array([ord(c) for c, _ in parts], np.int32)), fresh(np.array([at for _, at in parts], np.int64))
+    parts, shape, sizes = _each_text(
+        input, lambda text: _characters(text, input_encoding, errors, instead, replace_control_characters)
+    )
+    codes, starts = np.array([ord(c) for c, _ in parts], np.int32), np.array([at for _, at in parts], np.int64)
+    return in_rows(fresh(codes), shape, sizes), in_rows(fresh(starts), shape, sizes)
 
 
 def unicode_split(
     input: Any, input_encoding: str, errors: str = "replace", replacement_char: Any = 0xFFFD, name: str | None = None
-) -> Tensor:
-    """The characters of one string, each a string."""
+) -> Any:
+    """The characters of a string, each a string; of several strings as rows of a ragged tensor."""
     return unicode_split_with_offsets(input, input_encoding, errors, replacement_char)[0]
 
 
 def unicode_split_with_offsets(
     input: Any, input_encoding: str, errors: str = "replace", replacement_char: Any = 0xFFFD, name: str | None = None
-) -> tuple[Tensor, Tensor]:
-    """The characters of one string, each a string, and at which byte each begins."""
-    parts = _characters(_one(input, "unicode_split"), input_encoding, errors, _policy(errors, replacement_char), False)
+) -> tuple[Any, Any]:
+    """The characters of a string, or of several, each a string, and at which byte each begins."""
+    instead = _policy(errors, replacement_char)
+    parts, shape, sizes = _each_text(input, lambda text: _characters(text, input_encoding, errors, instead, False))
     found = np.empty(len(parts), object)
     found[:] = [c.encode(input_encoding) for c, _ in parts]
-    return made(found), fresh(np.array([at for _, at in parts], np.int64))
+    return in_rows(made(found), shape, sizes), in_rows(fresh(np.array([at for _, at in parts], np.int64)), shape, sizes)
 
 
 def unicode_transcode(

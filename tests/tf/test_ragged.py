@@ -53,3 +53,37 @@ def test_what_needs_one_length_says_what_to_write():
         x[2]
     with pytest.raises(tf.errors.InvalidArgumentError, match="rise from 0 to the number of values, 3"):
         tf.RaggedTensor.from_row_splits([1, 2, 3], [0, 2, 4])
+
+
+def test_characters_of_several_texts_are_rows():
+    words = ["añb", "", "c"]
+    assert tf.strings.unicode_split(words, "UTF-8").to_list() == [[b"a", "ñ".encode(), b"b"], [], [b"c"]]
+    codes, starts = tf.strings.unicode_decode_with_offsets(words, "UTF-8")
+    assert codes.to_list() == [[97, 241, 98], [], [99]]
+    assert starts.to_list() == [[0, 1, 3], [], [0]]
+    assert tf.strings.unicode_encode(codes, "UTF-8").numpy().tolist() == [w.encode() for w in words]
+
+
+def test_batches_of_elements_of_different_lengths():
+    data = tf.data.Dataset.from_tensor_slices([1, 0, 3]).map(lambda n: (tf.range(n), n))
+    found = [(x.to_list(), n.numpy().tolist()) for x, n in data.ragged_batch(2)]
+    assert found == [([[0], []], [1, 0]), ([[0, 1, 2]], [3])]
+
+
+def test_keys_in_rows_are_looked_up():
+    vocabulary = tf.lookup.KeyValueTensorInitializer(["a", "b"], tf.constant([1, 2], tf.int64))
+    table = tf.lookup.StaticHashTable(vocabulary, -1)
+    assert table.lookup(tf.strings.split(["a z", "b"])).to_list() == [[1, -1], [2]]
+
+
+def test_sequences_of_examples_are_filled_up():
+    def example(*numbers):
+        feature = tf.train.Feature(int64_list=tf.train.Int64List(value=numbers))
+        return tf.train.Example(features=tf.train.Features(feature={"n": feature})).SerializeToString()
+
+    wanted = {"n": tf.io.FixedLenSequenceFeature([2], tf.int64, allow_missing=True)}
+    assert tf.io.parse_single_example(example(1, 2, 3, 4), wanted)["n"].numpy().tolist() == [[1, 2], [3, 4]]
+    several = tf.io.parse_example([example(1, 2), example(), example(3, 4, 5, 6)], wanted)["n"]
+    assert several.numpy().tolist() == [[[1, 2], [0, 0]], [[0, 0], [0, 0]], [[3, 4], [5, 6]]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must be a multiple of 2"):
+        tf.io.parse_single_example(example(1), wanted)

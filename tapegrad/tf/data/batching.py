@@ -12,7 +12,9 @@ from tapegrad.tf import nest
 from tapegrad.tf.convert import convert, host
 from tapegrad.tf.data import elements
 from tapegrad.tf.data.elements import DatasetSpec, batched_spec, stacked
+from tapegrad.tf.dtypes import as_dtype
 from tapegrad.tf.errors import InvalidArgumentError
+from tapegrad.tf.ragged_tensor import RaggedTensor
 from tapegrad.tf.shapes import TensorShape
 from tapegrad.tf.specs import TensorSpec
 from tapegrad.tf.tensor import made
@@ -73,6 +75,22 @@ def _check_padding(known: Any, shapes: Any) -> None:
             raise ValueError(
                 f"The padded shape {wanted} is not compatible with the shape {s.shape} of the corresponding input component."
             )
+
+
+def in_ragged_rows(rows: list[Any], row_splits_dtype: Any) -> Any:
+    """Elements as one batch: tensors as the rows of a ragged one, scalars stacked."""
+    leaves = zip(*[nest.flatten(r) for r in rows], strict=True)
+
+    def together(xs: tuple[Any, ...]) -> Any:
+        if isinstance(xs[0], RaggedTensor):
+            return RaggedTensor._stacked(list(xs))
+        if not xs[0].array.ndim:
+            return stacked(list(xs))
+        values = made(np.concatenate([x.array for x in xs]))
+        lengths = np.asarray([x.array.shape[0] for x in xs], as_dtype(row_splits_dtype).numpy)
+        return RaggedTensor.from_row_lengths(values, lengths)
+
+    return nest.pack_sequence_as(rows[0], [together(xs) for xs in leaves])
 
 
 def rebatched(source: Dataset, batch_size: Any, drop_remainder: bool) -> Dataset:

@@ -12,7 +12,7 @@ from tapegrad.tf import nest
 from tapegrad.tf.convert import fresh
 from tapegrad.tf.data import batching, elements, mixing, sources, stages
 from tapegrad.tf.data.elements import element, placed, spec, stacked, unbatched_spec
-from tapegrad.tf.dtypes import as_dtype
+from tapegrad.tf.dtypes import as_dtype, int64
 from tapegrad.tf.errors import InvalidArgumentError, OutOfRangeError
 from tapegrad.tf.specs import TensorSpec
 from tapegrad.tf.tensor import Tensor, made
@@ -302,9 +302,11 @@ class Dataset:
         """Elements filled up to one shape and stacked."""
         return batching.padded(self, batch_size, padded_shapes, padding_values, drop_remainder)
 
-    def ragged_batch(self, *args: Any, **kwargs: Any) -> Dataset:
-        """Raises NotImplementedError: there are no ragged tensors here."""
-        raise NotImplementedError("Dataset.ragged_batch: tapegrad has no ragged tensors; use padded_batch")
+    def ragged_batch(
+        self, batch_size: Any, drop_remainder: bool = False, row_splits_dtype: Any = int64, name: str | None = None
+    ) -> Dataset:
+        """Elements of different lengths as the rows of ragged tensors; scalars are stacked."""
+        return batching.batched(self, batch_size, drop_remainder, lambda rows: batching.in_ragged_rows(rows, row_splits_dtype))
 
     def unbatch(self, name: str | None = None) -> Dataset:
         """The rows of each element."""
