@@ -347,7 +347,9 @@ def _signature(op: Op) -> tuple[tuple[str, ...], tuple[Param, ...]]:
     code = body.__code__
     names = argument_names(code)
     if not names or names[0] not in ("xp", "F"):
-        raise DeclarationError(f"{op.name}: the first argument of an op is its namespace, xp (or F, composite)")
+        space = "F" if op.kind == "composite" else "xp"
+        written = ", ".join([space, *names])
+        raise DeclarationError(f"{op.name}: the first argument of an op is its namespace; write def {op.name}({written})")
     if code.co_flags & _VARARGS:
         raise DeclarationError(f"{op.name}: use variadic=True and one argument for a sequence of arrays")
     positional = names[: code.co_argcount]
