@@ -51,13 +51,14 @@ class Variant(Recorded):
 
     def guarded(self, *, recorded: bool) -> Callable[[Node, Any], None]:
         """The step in which a zero cotangent gives zero, compiled where it is another."""
+        found = self.guards.get(recorded)
+        if found is not None:
+            return found
         if not (self.op.pointwise or self.op.masks) or self.op.variadic:
             return self.pull_recorded if recorded else self.pull
         from tapegrad.registry.reverse import compile_pull
 
-        found = self.guards.get(recorded)
-        if found is None:
-            found = self.guards[recorded] = compile_pull(self, recorded=recorded, guarded=True)
+        found = self.guards[recorded] = compile_pull(self, recorded=recorded, guarded=True)
         return found
 
     def _first_pull(self, node: Node, g: Any) -> None:
