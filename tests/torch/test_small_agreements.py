@@ -97,3 +97,17 @@ def test_what_is_asked_of_the_build_and_of_switches():
 
 def test_nothing_has_no_address():
     assert torch.empty(0).data_ptr() == torch.ones(3)[:0].data_ptr() == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: torch.zeros(3, 2).index_add(0, torch.tensor([0, 1]), torch.ones(2)), "source tensor shape must match"),
+        (lambda: torch.zeros(3, 2).index_add(0, torch.tensor([0, 1]), torch.ones(3, 2)), "Number of indices .2. should be equal"),
+        (lambda: torch.isclose(torch.ones(2), torch.ones(2), rtol=-0.4), "rtol must be greater than or equal to zero, but got -0.4"),
+        (lambda: torch.ones(2).mean(dtype=torch.int64), "Optional dtype must be either a floating point or complex dtype. Got: Long"),
+    ],
+)
+def test_what_does_not_fit_is_refused(call, words):
+    with pytest.raises(RuntimeError, match=words):
+        call()

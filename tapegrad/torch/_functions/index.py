@@ -85,8 +85,23 @@ def _index_add(x: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
         return _at_places(x, dim, index, source if alpha == 1 else S.multiply(source, alpha), "add")
     d, i = dimension(dim, len(x.array.shape)), raw_of(index)
     _index_bounded(i, x, d, "index_add")
+    _same_but_for(x, d, source)
+    if source.array.shape and i.size != source.array.shape[d]:
+        raise RuntimeError(
+            f"index_add_(): Number of indices ({i.size}) should be equal to source.size(dim): ({source.array.shape[d]}), for dim: {dim}"
+        )
     v = source if alpha == 1 else S.multiply(source, alpha)
     return S.add(x, S.put_add(v, _along(d, i), x.array.shape))
+
+
+def _same_but_for(x: Any, d: int, source: Any) -> None:
+    """Refuse values whose shape is another than the tensor's, apart from an axis."""
+    a, b = tuple(x.array.shape), tuple(source.array.shape)
+    if len(a) != len(b) or any(m != n for k, (m, n) in enumerate(zip(a, b, strict=True)) if k != d):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(a)} source.shape = {list(b)}"
+        )
 
 
 def _index_bounded(i: Any, x: Any, d: int, name: str) -> None:

@@ -151,6 +151,9 @@ def _better(op: Any, x: Any, other: Any) -> Any:
 
 def _isclose(x: Any, other: Any, rtol: Any, atol: Any, equal_nan: bool) -> Any:
     rtol, atol = (v.item() if isinstance(v, Tensor) else v for v in (rtol, atol))
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value:g}")
     if is_batched(x) or is_batched(other):
         near = S.less_equal(S.abs(S.subtract(x, other)), S.add(atol, S.multiply(rtol, S.abs(other))))
         found = S.logical_or(S.equal(x, other), S.logical_and(near, S.isfinite(other)))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.torch import _named as named
-from tapegrad.torch._dtypes import DEFAULT, numpy_of
+from tapegrad.torch._dtypes import DEFAULT, SCALAR_TYPES, numpy_of
 from tapegrad.torch._functions._build import define
 from tapegrad.torch._functions._stacks import on_stacks
 from tapegrad.torch._shapes import dimension
@@ -72,6 +72,11 @@ def _scalar(x: Any) -> str:
 
 
 def _mean(x: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: "
+            f"{SCALAR_TYPES[dtype]}"
+        )
     if dtype is not None or x.array.dtype.kind in "bui":
         x = _floating(x, "mean", dtype)
     if not x.array.shape:
