@@ -27,6 +27,24 @@ def _is_variable(x: Any) -> bool:
     return isinstance(x, Variable) or (hasattr(type(x), "__tapegrad_tensor__") and hasattr(x, "assign"))
 
 
+def _is_iteration(x: Any) -> bool:
+    """Whether it is an iteration over a dataset, of which the place is saved."""
+    return hasattr(type(x), "_go_to")
+
+
+class _Place:
+    """The place of an iteration, to save and restore as a variable is."""
+
+    def __init__(self, iteration: Any) -> None:
+        self._iteration = iteration
+
+    def numpy(self) -> Any:
+        return np.int64(self._iteration._place())
+
+    def assign(self, value: Any) -> None:
+        self._iteration._go_to(int(value))
+
+
 def _children(x: Any) -> list[tuple[str, Any]]:
     """What an object holds, by names that stay the same from run to run."""
     if isinstance(x, Checkpoint):
@@ -57,8 +75,12 @@ def walk(x: Any, path: str = "", seen: set[int] | None = None) -> Iterator[tuple
     if _is_variable(x):
         yield path, x
         return
+    if _is_iteration(x):
+        yield path, _Place(x)
+        return
     for name, child in _children(x):
-        if _is_variable(child) or isinstance(child, list | tuple | Mapping | Checkpoint) or hasattr(child, "variables"):
+        leads = isinstance(child, list | tuple | Mapping | Checkpoint) or hasattr(child, "variables")
+        if leads or _is_variable(child) or _is_iteration(child):
             yield from walk(child, f"{path}/{name}" if path else name, seen)
 
 

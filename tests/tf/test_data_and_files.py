@@ -230,3 +230,25 @@ def test_a_table_whose_initializer_has_dtypes_alone_is_empty():
 
     table = tf.lookup.StaticHashTable(Nothing(), 0.5)
     assert (int(table.size()), table.lookup(tf.constant([3], tf.int64)).numpy().tolist()) == (0, [0.5])
+
+
+def test_the_place_of_an_iteration_is_saved_and_restored(tmp_path):
+    data = tf.data.Dataset.range(20).batch(2)
+    iterator, step = iter(data), tf.Variable(1)
+    checkpoint = tf.train.Checkpoint(step=step, iterator=iterator)
+    assert [next(iterator).numpy().tolist() for _ in range(3)] == [[0, 1], [2, 3], [4, 5]]
+    manager = tf.train.CheckpointManager(checkpoint, tmp_path, max_to_keep=2)
+    path = manager.save()
+    next(iterator)
+    checkpoint.restore(path)
+    assert iterator.get_next().numpy().tolist() == [6, 7]
+    other, steps = iter(data), tf.Variable(0)
+    tf.train.Checkpoint(step=steps, iterator=other).restore(manager.latest_checkpoint).assert_existing_objects_matched()
+    assert (next(other).numpy().tolist(), int(steps)) == ([6, 7], 1)
+    for _ in other:
+        pass
+    ended = tf.train.Checkpoint(iterator=other).save(tmp_path / "end")
+    again = iter(data)
+    tf.train.Checkpoint(iterator=again).restore(ended)
+    with pytest.raises(tf.errors.OutOfRangeError, match="End of sequence"):
+        again.get_next()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.tf.data import sources, stages, tables
-from tapegrad.tf.data.dataset import AUTOTUNE, Dataset, OwnedIterator
+from tapegrad.tf.data.dataset import AUTOTUNE, Dataset
 from tapegrad.tf.data.elements import DatasetSpec
+from tapegrad.tf.data.iteration import OwnedIterator
 from tapegrad.tf.dtypes import int64
 from tapegrad.tf.export import Namespace, missing
 

@@ -12,41 +12,14 @@ from tapegrad.tf import nest
 from tapegrad.tf.convert import fresh
 from tapegrad.tf.data import batching, elements, mixing, sources, stages
 from tapegrad.tf.data.elements import element, placed, spec, stacked, unbatched_spec
+from tapegrad.tf.data.iteration import OwnedIterator
 from tapegrad.tf.dtypes import as_dtype, int64
-from tapegrad.tf.errors import InvalidArgumentError, OutOfRangeError
+from tapegrad.tf.errors import InvalidArgumentError
 from tapegrad.tf.specs import TensorSpec
 from tapegrad.tf.tensor import Tensor, made
 
 AUTOTUNE = -1
 INFINITE, UNKNOWN = -1, -2
-
-
-class OwnedIterator:
-    """An iteration over a dataset."""
-
-    def __init__(self, dataset: Dataset, rows: Iterator[Any] | None = None) -> None:
-        self._rows = map(placed, dataset._make_iterator() if rows is None else rows)
-        self._dataset = dataset
-
-    @property
-    def element_spec(self) -> Any:
-        """Shapes and dtypes of the elements."""
-        return self._dataset._spec
-
-    def __iter__(self) -> OwnedIterator:
-        return self
-
-    def __next__(self) -> Any:
-        return next(self._rows)
-
-    def get_next(self) -> Any:
-        """The next element; raises OutOfRangeError at the end."""
-        try:
-            return next(self._rows)
-        except StopIteration:
-            raise OutOfRangeError(None, None, "End of sequence [Op:IteratorGetNext]") from None
-
-    next = get_next
 
 
 class Dataset:
