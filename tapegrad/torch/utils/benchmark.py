@@ -87,7 +87,7 @@ class Timer:
             raise NotImplementedError("Timer(language): tapegrad compiles no C++; write the statement in Python")
         names = {"torch": _arrays.facade(), **(globals or {})}
         self._timer = timeit.Timer(stmt, setup, timer, names)
-        self._words = {
+        self._words: dict[str, Any] = {
             "stmt": stmt, "label": label, "sub_label": sub_label, "description": description, "num_threads": num_threads,
         }  # fmt: skip
 
@@ -101,7 +101,7 @@ class Timer:
         number = 1
         while self._timer.timeit(number) < min_run_time / 1000 and number < 1 << 40:
             number *= 10
-        times = []
+        times: list[float] = []
         while not times or sum(times) < min_run_time:
             times.append(self._timer.timeit(number))
             if callback is not None:
