@@ -16,22 +16,23 @@ if TYPE_CHECKING:
     from tapegrad.testing.outcome import Outcome
     from tapegrad.testing.trial import Trial
 
-_LOWER = {"float64": ("float32", "float32"), "complex128": ("complex64",)}
+#: By the character of the dtype; `halves` of the system come to those of double precision.
+_LOWER = {"d": ("float32", "float32"), "D": ("complex64",)}
 
 
 def precision(t: Trial) -> Outcome:
     """In single precision (and half, where the function stays in it) the gradient has that dtype, and nearly that value."""
-    names = {x.dtype.name for x in t.active}
-    if len(names) != 1 or not t.ys:
+    kinds = {x.dtype.char for x in t.active}
+    if len(kinds) != 1 or not t.ys:
         return SILENT
     wide = t.widened()
     if wide is not None:  # arguments that are in lower precision already
         kept = wide.finite and all(c.dtype == x.dtype for c, x in zip(wide.grads, wide.active, strict=True))
         return near_in(wide, t.active[0].dtype) if kept else SILENT
-    choices = _LOWER.get(next(iter(names)), ())
+    choices = _LOWER.get(next(iter(kinds)), ())
     if not choices or not t.point.tame or "precisions" not in t.system.shows:
         return SILENT
-    if names == {"float64"}:
+    if kinds == {"d"}:
         choices = (*choices, *t.system.halves)
     return near_in(t, dtype_named(choices[t.point.seed // 2 % len(choices)]))
 

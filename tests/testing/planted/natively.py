@@ -134,8 +134,8 @@ def autograd_function(plant: Plant, *, wrong: bool) -> Function:
     return made
 
 
-#: Kinds of faults that PyTorch mends itself: it casts a gradient to the dtype of its argument, and copies one that it adds to.
-HIDDEN_BY_TORCH = frozenset(["dtype", "aliased"])
+#: A kind of fault that PyTorch mends itself: it casts a gradient to the dtype of its argument.
+HIDDEN_BY_TORCH = frozenset(["dtype"])
 
 
 def jax_function(plant: Plant, *, wrong: bool) -> Function:
