@@ -218,7 +218,7 @@ def usual_answer(cls: type, function: Any, types: Any, args: Any = (), kwargs: A
         found = function(*args, **(kwargs or {}))
     if getattr(function, "__name__", "") in _PLAIN:
         return found
-    return converted(found, cls, args)
+    return converted(found, cls, (*args, *(kwargs or {}).values()))
 
 
 # -- putting it in force -----------------------------------------------------------------------------------------

@@ -32,6 +32,8 @@ PROGRAMS = {
     "what is computed of a class has the class": """
         kinds = [p + 1, 1 - p, torch.sin(p), torch.cat([x, p]), p.view(2, 2), p[1:], p.clone(), p.max(0).values, p.view(2, 2).T]
         assert {type(k) for k in [*kinds, *p.split(2), *p]} == {Point}
+        written = torch.zeros(4)
+        assert type(torch.add(p, 1, out=written)) is Point and type(written) is torch.Tensor and written.tolist() == [1.0, 2.0, 3.0, 4.0]
         assert type(x + 1) is torch.Tensor and type(p.tolist()) is list and type(p.numpy()) is np.ndarray
     """,
     "gradients pass to the tensor that it shows": """
