@@ -60,6 +60,19 @@ def _without(name: str, why: str) -> None:
     export(name)(type(name.rpartition(".")[2], (), names))
 
 
+def _assignment(name: str) -> None:
+    @export(f"compat.v1.{name}")
+    def assign(ref: Any, value: Any, validate_shape: Any = None, use_locking: bool | None = None, name: str | None = None) -> Any:
+        return getattr(ref, assign.__name__)(value)
+
+    assign.__name__ = assign.__qualname__ = name
+    assign.__doc__ = f"`variable.{name}(value)`, by the name that it had as a function."
+
+
+for _name in ("assign", "assign_add", "assign_sub"):
+    _assignment(_name)
+
+
 @export("compat.v1.ConfigProto", "compat.v1.GPUOptions")
 class Settings:
     """Settings of a process, as scripts of TensorFlow 2 make them for its GPUs: any can be set, none has an effect."""

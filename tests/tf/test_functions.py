@@ -265,3 +265,13 @@ def test_arrays_that_a_function_is_given_are_tensors_in_it():
 
     f(np.ones(2), (np.float32(1.5),), {"a": np.ones(1)}, 2.5)
     assert kinds == [tf.Tensor, tf.Tensor, tf.Tensor, float]
+
+
+def test_variables_are_assigned_by_the_functions_of_old():
+    v = tf.Variable([1.0, 2.0])
+    assert tf.compat.v1.assign(v, [3.0, 4.0]).numpy().tolist() == [3.0, 4.0]
+    tf.compat.v1.assign_add(v, [1.0, 1.0])
+    tf.compat.v1.assign_sub(v, [0.5, 0.0])
+    assert v.numpy().tolist() == [3.5, 5.0]
+    with pytest.raises(AttributeError, match=r"variable\.assign\(value\) is a method"):
+        tf.assign(v, [0.0, 0.0])
