@@ -9,6 +9,7 @@ A case that needs a name which tapegrad does not have is skipped, and the table 
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -90,13 +91,14 @@ def lacks(error: Exception) -> str | None:
     """The reason to skip, where an error raised in benchmark code only says that tapegrad does not have a name."""
     if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("tapegrad"):
         return f"{error.name} is not importable"
-    if not isinstance(error, AttributeError) or error.obj is None:
+    if not isinstance(error, AttributeError) or not _raised_here(error):
         return None
-    owner = error.obj.__name__ if isinstance(error.obj, ModuleType) else type(error.obj).__module__
-    if owner.partition(".")[0] != "tapegrad" or not _raised_here(error):
+    module = re.match(r"module '(tapegrad[\w.]*)' has no attribute", str(error))
+    if module is not None:
+        return f"{module[1]} has no {error.name}"
+    if error.obj is None or type(error.obj).__module__.partition(".")[0] != "tapegrad":
         return None
-    of = owner if isinstance(error.obj, ModuleType) else type(error.obj).__name__
-    return f"{of} has no {error.name}"
+    return f"{type(error.obj).__name__} has no {error.name}"
 
 
 def _raised_here(error: Exception) -> bool:

@@ -215,9 +215,17 @@ def test_what_is_no_number_is_refused_where_a_dtype_is_given_too(x: Any) -> None
 
 
 def test_an_op_says_how_to_hand_it_a_list() -> None:
-    for bad in ([1.5], "a", None, {"a": 1}):
+    for bad in ([1.5], (1.5, 2.5)):
         with pytest.raises(ArgumentError, match=r"exp\(x\): expected an array for x, got \w+; write tapegrad.asarray\(x\)"):
             tg.exp(bad)
+
+
+def test_an_op_says_what_it_was_handed_that_is_no_array() -> None:
+    for bad in ("a", {"a": 1}):
+        with pytest.raises(ArgumentError, match=r"exp\(x\): expected an array for x, got (str|dict)$"):
+            tg.exp(bad)
+    with pytest.raises(ArgumentError, match=r"exp\(x\): expected an array for x, got NoneType; a gradient is None where"):
+        tg.exp(None)
 
 
 # -- out of tensors ----------------------------------------------------------------------------------------

@@ -204,10 +204,6 @@ def test_nests_are_flattened_by_sorted_keys():
 
 
 def test_what_is_not_here_says_so():
-    with pytest.raises(NotImplementedError, match="ragged"):
-        tf.RaggedTensor()
-    with pytest.raises(NotImplementedError, match="sparse"):
-        tf.SparseTensor(1, 2, 3)
     with pytest.raises(NotImplementedError, match="custom_gradient"):
         tf.RegisterGradient("Sin")
     with pytest.raises(RuntimeError, match="GradientTape"):
