@@ -63,8 +63,9 @@ def is_asked(kind: type) -> bool:
     if found is None:
         if issubclass(kind, Tensor):
             found = kind in STYLE_KINDS
-        else:
-            found = hasattr(kind, "__torch_function__") and not kind.__module__.startswith("tapegrad")
+        else:  # a tensor of PyTorch's own is an argument like others: asked, it would call what asked it
+            theirs = any(base.__module__.partition(".")[0] == "torch" for base in kind.__mro__)
+            found = hasattr(kind, "__torch_function__") and not kind.__module__.startswith("tapegrad") and not theirs
         _ASKED[kind] = found
     return found
 
