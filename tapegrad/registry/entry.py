@@ -15,7 +15,6 @@ from tapegrad.core.tensor import Tensor, linked, standing_for
 from tapegrad.errors import DeclarationError
 from tapegrad.registry.around import surrounded
 from tapegrad.registry.op import Op, Param, Spec, spec_of
-from tapegrad.registry.source import entry_source, parameters
 from tapegrad.registry.space import ARRAYS, BUILTIN, NUMPY, SCALARS, SPACES, F, space_of
 
 if TYPE_CHECKING:
@@ -59,6 +58,8 @@ class _Signed:
     def __signature__(self) -> Any:
         import inspect
 
+        from tapegrad.registry.source import parameters
+
         scope: dict[str, Any] = {f"D_{p.name}": p.default for p in self._op.params}
         exec(f"def signed({parameters(self._op)}): ...", scope)
         return inspect.signature(scope["signed"])
@@ -74,6 +75,8 @@ def _first_call(op: Op, function: FunctionType, style: Style | None) -> Callable
             f"{op.name}: called before its derivative was given; write {op.name}.{_STATEMENTS[op.kind]}(...), or declare it "
             "as a constant, which has none"
         )
+    from tapegrad.registry.source import entry_source  # with the rules: not before an op is called
+
     source = entry_source(op, styled=style is not None, holds=style is not None and style.holds)
     env = function.__globals__
     env.update(_environment(op, style))

@@ -6,7 +6,6 @@ The modules are looked up, not imported: they stand above this one, and are ther
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.registry.op import Op
@@ -50,7 +49,7 @@ def modules() -> Iterator[ModuleType]:
 def _is_plain(name: str, module: ModuleType) -> bool:
     """Whether it is a module right below the package, and no package itself."""
     inside = name.startswith("tapegrad.") and name.count(".") == 1
-    return inside and isinstance(module.__file__, str) and Path(module.__file__).stem != "__init__"
+    return inside and not hasattr(module, "__path__")
 
 
 def names() -> dict[str, Op]:
