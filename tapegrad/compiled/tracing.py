@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.registry.backends import placed
+from tapegrad.registry.places import has_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,15 +28,6 @@ def outside_of_traces() -> contextlib.AbstractContextManager[None]:
     from tapegrad.compiled import cells
 
     return cells.outside()
-
-
-def has_values(raw: Any) -> bool:
-    """Whether a raw array has values, which one of a function that is being traced has not."""
-    if isinstance(raw, np.ndarray | np.generic) or not hasattr(raw, "bare"):
-        return True
-    from tapegrad.kernels.tensorflow_calls import EAGER
-
-    return type(raw.bare) is EAGER
 
 
 def open_integer(raw: Any) -> Any:

@@ -178,3 +178,17 @@ def _default() -> str:
 
 
 DEFAULT.append(_default)
+
+
+def has_values(raw: Any) -> bool:
+    """Whether a raw array has values, which one of a function that is being traced has not."""
+    if isinstance(raw, np.ndarray | np.generic) or not hasattr(raw, "bare"):
+        return True
+    from tapegrad.kernels.tensorflow_calls import EAGER
+
+    return type(raw.bare) is EAGER
+
+
+def is_at_hand(raw: Any) -> bool:
+    """Whether the host holds the values of a raw array.  Those on another device do not travel here for a look at them."""
+    return type(raw) is np.ndarray or (has_values(raw) and getattr(raw, "device", "CPU:0") == "CPU:0")

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.compiled.tracing import has_values, is_tracing
+from tapegrad.compiled.tracing import is_tracing
 from tapegrad.core import tensor as core
+from tapegrad.registry.places import has_values
 from tapegrad.tf import nest
 from tapegrad.tf.convert import convert, fresh
 from tapegrad.tf.dtypes import as_dtype, numpy_dtype

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.compiled.tracing import has_values
 from tapegrad.core import tensor as core
 from tapegrad.dtypes import is_inexact
 from tapegrad.ops.convert import asarray
 from tapegrad.registry.backends import placed
+from tapegrad.registry.places import is_at_hand
 from tapegrad.registry.space import NUMPY, SCALARS, SPACES, default_space
 from tapegrad.tf.conversions import converted, is_registered
 from tapegrad.tf.dtypes import as_dtype, numpy_dtype
@@ -49,9 +49,7 @@ def at_hand(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
         return value
     raw = value.read()[0] if isinstance(value, core.Tensor) else _on_host(value)[0]
-    if type(raw) is np.ndarray or not has_values(raw) or getattr(raw, "device", "CPU:0") != "CPU:0":
-        return raw
-    return np.asarray(raw)
+    return np.asarray(raw) if is_at_hand(raw) else raw
 
 
 def convert_raw(value: Any, dtype: np.dtype[Any] | None = None, *, prefer: bool = False) -> tuple[Any, Any]:

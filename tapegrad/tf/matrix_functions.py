@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.compiled.tracing import has_values
+from tapegrad.registry.places import has_values
 from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.errors import UnimplementedError, invalid
 from tapegrad.tf.export import export

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.compiled.tracing import has_values
 from tapegrad.core import tensor as core
+from tapegrad.registry.places import has_values
 from tapegrad.tf.convert import cast, convert, fresh, host
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export, table

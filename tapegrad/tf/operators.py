@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.compiled.tracing import has_values, open_integer
+from tapegrad.compiled.tracing import open_integer
 from tapegrad.core import tensor as core
+from tapegrad.registry.places import has_values
 from tapegrad.tf.convert import convert, convert_raw, fresh
 from tapegrad.tf.errors import InvalidArgumentError, invalid
 from tapegrad.tf.style import S, mismatch, title

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.compiled.tracing import has_values
+from tapegrad.registry.places import has_values
 from tapegrad.tf.convert import convert, fresh, host, identity
 from tapegrad.tf.dtypes import as_dtype, int32, numpy_dtype
 from tapegrad.tf.errors import invalid

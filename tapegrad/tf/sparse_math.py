@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.compiled.tracing import has_values
+from tapegrad.registry.places import has_values
 from tapegrad.tf import segments  # noqa: F401  it exports the reductions of segments
 from tapegrad.tf.convert import cast, convert, fresh, host
 from tapegrad.tf.errors import invalid

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.compiled.tracing import has_values
 from tapegrad.core import tensor as core
 from tapegrad.errors import BoundsError, DTypeError, MatrixError, RangeError, ShapeError, TapegradError
 from tapegrad.registry import call
+from tapegrad.registry.places import has_values
 from tapegrad.registry.space import SCALARS, SPACES
 from tapegrad.registry.styles import Style
 from tapegrad.tf.dtypes import as_dtype

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from tapegrad.compiled.tracing import has_values
 from tapegrad.core import tensor as core
+from tapegrad.registry.places import has_values
 from tapegrad.tf.dtypes import DType, as_dtype
 from tapegrad.tf.errors import OperatorNotAllowedInGraphError
 from tapegrad.tf.shapes import TensorShape, shape_of

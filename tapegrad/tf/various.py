@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.compiled.tracing import has_values
 from tapegrad.core import tensor as core
+from tapegrad.registry.places import has_values
 from tapegrad.tf import nest
 from tapegrad.tf.convert import convert
 from tapegrad.tf.export import export

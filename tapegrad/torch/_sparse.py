@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.kernels.numpy_scatter import Rows
 from tapegrad.torch._tensor import STYLE, Tensor, wrap
 
 
@@ -14,19 +15,41 @@ class Sparse(Tensor):
 
     A derivative reaches the values only where they were made dense by recorded ops (`to_dense`, products): a sparse tensor itself
     is a constant.
+
+    A gradient of some rows of a table on other kernels than NumPy's stays there, in `_rows`: sums of such gradients, and the steps
+    of optimizers, bring nothing to the host.
     """
 
-    __slots__ = ("_coalesced", "_dense", "_ids", "_size", "_vals")
+    __slots__ = ("_coalesced", "_dense", "_places", "_rows", "_size", "_there")
 
     _coalesced: bool
     _dense: Any
-    _ids: Any
+    _places: Any
+    _rows: Rows | None
     _size: tuple[int, ...]
-    _vals: Any
+    _there: Any
+
+    @property
+    def _ids(self) -> Any:
+        """Where the elements are, (axes, n), an array of NumPy's."""
+        if self._places is None:
+            assert self._rows is not None
+            self._places = np.asarray(self._rows.index)[None].astype(np.int64)
+        return self._places
+
+    @property
+    def _vals(self) -> Any:
+        """The elements, (n, ...), an array of NumPy's."""
+        if self._there is None:
+            assert self._rows is not None
+            self._there = np.asarray(self._rows.g)
+        return self._there
 
     @property
     def array(self) -> Any:
         """The dense array."""
+        if self._dense is None and self._rows is not None:
+            self._dense = self._rows.dense()
         if self._dense is None:
             made = np.zeros(self._size, self._vals.dtype)
             np.add.at(made, tuple(self._ids), self._vals)
@@ -58,7 +81,7 @@ class Sparse(Tensor):
         """The kind of number."""
         from tapegrad.torch._dtypes import dtype_of
 
-        return dtype_of(self._vals.dtype)
+        return dtype_of(self._vals.dtype if self._rows is None else self._rows.dtype)
 
     is_sparse = True
     requires_grad = False
@@ -67,22 +90,22 @@ class Sparse(Tensor):
         """Where the elements are, (axes, n)."""
         if not self._coalesced:
             raise RuntimeError("Cannot get indices on an uncoalesced tensor, please call .coalesce() first")
-        return wrap(self._ids)
+        return self._indices()
 
     def values(self) -> Any:
         """The elements."""
         if not self._coalesced:
             raise RuntimeError("Cannot get values on an uncoalesced tensor, please call .coalesce() first")
-        return wrap(self._vals)
+        return self._values()
 
     def _indices(self) -> Any:
-        return wrap(self._ids)
+        return wrap(self._ids if self._rows is None else self._rows.index.astype(np.int64)[None])
 
     def _values(self) -> Any:
-        return wrap(self._vals)
+        return wrap(self._vals if self._rows is None else self._rows.g)
 
     def _nnz(self) -> int:
-        return int(self._ids.shape[1])
+        return int(self._ids.shape[1] if self._rows is None else self._rows.index.shape[0])
 
     def is_coalesced(self) -> bool:
         """Whether each place is there once, in order."""
@@ -90,16 +113,18 @@ class Sparse(Tensor):
 
     def sparse_dim(self) -> int:
         """The number of axes with coordinates."""
-        return int(self._ids.shape[0])
+        return int(self._ids.shape[0]) if self._rows is None else 1
 
     def dense_dim(self) -> int:
         """The number of axes of the values' slices."""
-        return int(self._vals.ndim - 1)
+        return int(self._vals.ndim - 1) if self._rows is None else len(self._rows.g.shape) - 1
 
     def coalesce(self) -> Any:
         """The same with each place once, in order: what was there several times is added up."""
         if self._coalesced:
             return self
+        if self._rows is not None:
+            return _of_rows(self._rows.coalesced(), coalesced=True)
         lead = self._size[: len(self._ids)]
         flat = np.ravel_multi_index(tuple(self._ids), lead) if self._ids.size else np.zeros(0, np.int64)
         places, inverse = np.unique(flat, return_inverse=True)
@@ -110,7 +135,7 @@ class Sparse(Tensor):
 
     def to_dense(self, dtype: Any = None, **_: Any) -> Any:
         """The whole, as an ordinary tensor."""
-        y = wrap(self.array.copy())
+        y = wrap(self.array.copy() if self._rows is None else self.array)
         return y if dtype is None else y.to(dtype)
 
     def to_sparse(self, *_: Any) -> Any:
@@ -119,6 +144,8 @@ class Sparse(Tensor):
 
     def clone(self, **_: Any) -> Any:
         """A copy."""
+        if self._rows is not None:  # of arrays that nobody can write to
+            return _of_rows(self._rows, coalesced=self._coalesced)
         return sparse(self._ids.copy(), self._vals.copy(), self._size, coalesced=self._coalesced)
 
     def detach(self) -> Any:
@@ -126,6 +153,8 @@ class Sparse(Tensor):
         return self
 
     def __neg__(self) -> Any:
+        if self._rows is not None:
+            return _of_rows(self._rows.scaled(-1), coalesced=self._coalesced)
         return sparse(self._ids, -self._vals, self._size, coalesced=self._coalesced)
 
     def __repr__(self) -> str:
@@ -142,8 +171,9 @@ class Sparse(Tensor):
 def sparse(ids: Any, values: Any, size: Any, *, coalesced: bool = False) -> Any:
     """A sparse tensor of coordinates (axes, n), values (n, ...) and the shape of the whole."""
     made = object.__new__(Sparse)
-    made._ids = ids
-    made._vals = values
+    made._places = ids
+    made._there = values
+    made._rows = None
     made._size = tuple(int(n) for n in size)
     made._coalesced = coalesced
     made._dense = None
@@ -195,13 +225,23 @@ def to_sparse(x: Any, sparse_dim: Any = None, **_: Any) -> Any:
 
 def from_rows(rows: Any) -> Any:
     """A gradient that has a few rows of a table, as a sparse tensor."""
+    if not rows.is_memory:
+        return _of_rows(rows)
     return sparse(np.asarray(rows.index)[None].astype(np.int64), np.asarray(rows.g), rows.shape)
+
+
+def _of_rows(rows: Rows, *, coalesced: bool = False) -> Any:
+    made = sparse(None, None, rows.shape, coalesced=coalesced)
+    made._rows = rows
+    return made
 
 
 def joined(a: Any, b: Any) -> Any:
     """The sum of a sparse tensor and another, sparse or not."""
     if not isinstance(b, Sparse):
-        return wrap(a.array + np.asarray(b.read()[0]))
+        return wrap(a.array + (np.asarray(b.read()[0]) if a._rows is None else b.read()[0]))
+    if a._rows is not None and b._rows is not None:
+        return _of_rows(a._rows + b._rows)
     return sparse(np.concatenate([a._ids, b._ids], axis=1), np.concatenate([a._vals, b._vals]), a._size)
 
 

@@ -13,12 +13,13 @@ from keras.src.backend.common.stateless_scope import StatelessScope, in_stateles
 from keras.src.backend.common.symbolic_scope import SymbolicScope
 
 import tapegrad as tg
-from tapegrad.compiled.tracing import has_values, outside_of_traces, settled
+from tapegrad.compiled.tracing import outside_of_traces, settled
 from tapegrad.core.tensor import Tensor, linked, tensor
 from tapegrad.errors import OpenLengthError
 from tapegrad.keras import look
 from tapegrad.ops.convert import asarray
 from tapegrad.ops.exchange import is_recorded
+from tapegrad.registry.places import has_values
 from tapegrad.registry.space import F
 
 if TYPE_CHECKING:

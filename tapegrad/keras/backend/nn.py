@@ -9,12 +9,12 @@ from keras.src import backend
 from keras.src.backend.common.variables import shape_equal
 
 import tapegrad as tg
-from tapegrad.compiled.tracing import has_values
 from tapegrad.keras.backend.core import cast, convert_to_tensor, standardize_shape
 from tapegrad.keras.backend.nn_attention import *  # noqa: F403  as below
 from tapegrad.keras.backend.nn_images import *  # noqa: F403  they are part of this module to Keras
 from tapegrad.keras.backend.nn_sequences import *  # noqa: F403  as above
 from tapegrad.keras.backend.values import by_values
+from tapegrad.registry.places import has_values
 from tapegrad.registry.space import F
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ import numpy
 from keras.src.backend import config, standardize_dtype
 from keras.src.backend.common import KerasVariable, dtypes
 
-from tapegrad.compiled.tracing import has_values
 from tapegrad.core.tensor import Tensor
 from tapegrad.keras import look
 from tapegrad.keras.backend.arrays import array
@@ -16,6 +15,7 @@ from tapegrad.keras.backend.core import convert_to_numpy, convert_to_tensor
 from tapegrad.keras.backend.values import by_values
 from tapegrad.numpy_compositions import COMPOSITIONS
 from tapegrad.ops.convert import asarray
+from tapegrad.registry.places import has_values
 from tapegrad.registry.space import F
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.core.node import tick
-from tapegrad.registry.space import space_of_type
+from tapegrad.kernels.numpy_scatter import ROW_KERNELS
 from tapegrad.torch._inplace import commit
 from tapegrad.torch._storage import wrote
 from tapegrad.torch._tensor import Tensor, wrap
@@ -138,8 +138,10 @@ def larger(a: Any, b: Any) -> Any:
 
 # -- gradients of some rows --------------------------------------------------------------------------------------
 def rows(grad: Any) -> tuple[Any, Any]:
-    """Which rows a gradient has, each once, and their values."""
+    """Which rows a gradient has, each once, and their values: arrays of the kernels that it is on."""
     grad = grad.coalesce()
+    if grad._rows is not None:
+        return grad._rows.index, grad._rows.g
     return np.asarray(read(grad.indices()))[0], np.asarray(read(grad.values()))
 
 
@@ -148,7 +150,7 @@ def add_to_rows(a: Any, index: Any, values: Any) -> Any:
     if type(a) is np.ndarray:
         a[index] += values
         return a
-    return a + space_of_type(type(a)).put_add(values, index, a.shape)
+    return ROW_KERNELS[type(a)].rows_added(a, index, values)
 
 
 def add_rows(p: Any, grad: Any, factor: float) -> Any:

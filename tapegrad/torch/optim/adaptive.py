@@ -246,7 +246,7 @@ class SparseAdam(Stepper):
         state["step"] += 1
         step = state["step"]
         index, g = rows(grad)
-        if not len(index):
+        if not index.shape[0]:
             return p
         m, v = opened(state["exp_avg"]), opened(state["exp_avg_sq"])
         m = add_to_rows(m, index, (1 - beta1) * (g - m[index]))

@@ -67,6 +67,26 @@ def of_torch(name):
     return prepare
 
 
+def of_torch_rows(name):
+    """An optimizer of PyTorch's for a table of which a step touches a few rows, in two sweeps."""
+
+    def prepare():
+        table = torch.nn.Embedding(6, 3, sparse=True)
+        first, then = torch.tensor([0, 5, 0]), torch.tensor([2, 5])
+        optimizer = getattr(torch.optim, name)(table.parameters(), lr=0.05)
+
+        def step():
+            optimizer.zero_grad()
+            for ids in (first, then):
+                (torch.nn.functional.embedding(ids, table.weight, sparse=True) ** 2).sum().backward()
+            assert table.weight.grad.is_sparse
+            optimizer.step()
+
+        return step, lambda: [table.weight.array.device]
+
+    return prepare
+
+
 def of_keras(name, words):
     def prepare():
         model = keras.Sequential([keras.layers.Dense(4, activation="tanh"), keras.layers.Dense(3)])
@@ -120,7 +140,8 @@ def names_of(module, base, without):
 
 
 with tg.device(ON):
-    # Sparse tensors of PyTorch's style are the host's.
+    for optimizer in ("SparseAdam", "SGD", "Adagrad"):
+        run(f"torch {optimizer} of rows", of_torch_rows(optimizer))
     for optimizer in names_of(torch.optim, torch.optim.Optimizer, {"SparseAdam"}):
         run(f"torch {optimizer}", of_torch(optimizer))
     usual = keras.optimizers.Optimizer

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 import tapegrad.nn  # noqa: F401  declares its ops
-from tapegrad.kernels.batched import Batched, values_of
+from tapegrad.kernels.batched import Batched, innermost, values_of
+from tapegrad.registry.places import is_at_hand
 from tapegrad.torch._functions._build import FUNCTIONS
 from tapegrad.torch._shapes import t, transpose
 from tapegrad.torch._tensor import STYLE as S
@@ -46,16 +47,16 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Any:
-    """The rows of a table at integer indices."""
+    """The rows of a table at integer indices, which are looked at where the host holds them."""
     raw = input.read()[0]
-    ids = values_of(raw)
+    ids = values_of(raw) if is_at_hand(innermost(raw)) or max_norm is not None or scale_grad_by_freq else raw
     n = weight.array.shape[0]
-    if ids.dtype.kind not in "iu":
+    if raw.dtype.kind not in "iu":
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"{input.type()} instead (while checking arguments for embedding)"
         )
-    if ids.size and (ids.min() < 0 or ids.max() >= n):
+    if type(ids) is np.ndarray and ids.size and (ids.min() < 0 or ids.max() >= n):
         raise IndexError("index out of range in self")
     if padding_idx is not None:
         if not -n <= padding_idx < n:
