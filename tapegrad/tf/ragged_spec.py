@@ -21,16 +21,6 @@ class RaggedTensorSpec(CompositeSpec):
         self._rank = max((self._shape.rank or 2) - 1, 1) if ragged_rank is None else ragged_rank
 
     @property
-    def shape(self) -> TensorShape:
-        """The lengths of the axes."""
-        return self._shape
-
-    @property
-    def dtype(self) -> DType:
-        """The type of the values."""
-        return self._dtype
-
-    @property
     def ragged_rank(self) -> int:
         """How many axes have rows of different lengths."""
         return self._rank

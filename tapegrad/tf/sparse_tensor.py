@@ -212,16 +212,6 @@ class SparseTensorSpec(CompositeSpec):
         return cls(value.shape, value.dtype)
 
     @property
-    def shape(self) -> TensorShape:
-        """The lengths of the axes."""
-        return self._shape
-
-    @property
-    def dtype(self) -> DType:
-        """The type of the values."""
-        return self._dtype
-
-    @property
     def value_type(self) -> type[SparseTensor]:
         """The class of what it describes."""
         return SparseTensor

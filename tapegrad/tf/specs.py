@@ -58,7 +58,26 @@ class Composite:
         raise NotImplementedError
 
 
-class CompositeSpec(TypeSpec):
+class Described:
+    """What has a shape and a dtype."""
+
+    __slots__ = ()
+
+    _shape: TensorShape
+    _dtype: DType
+
+    @property
+    def shape(self) -> TensorShape:
+        """The lengths of the axes."""
+        return self._shape
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the elements."""
+        return self._dtype
+
+
+class CompositeSpec(Described, TypeSpec):
     """What is known of such a value."""
 
     def _batched(self, size: int | None) -> TypeSpec:
@@ -71,7 +90,7 @@ class CompositeSpec(TypeSpec):
 
 
 @export("TensorSpec")
-class TensorSpec(TypeSpec):
+class TensorSpec(Described, TypeSpec):
     """Shape, with None for unknown lengths, dtype and name of a tensor."""
 
     __slots__ = ("_dtype", "_name", "_shape")
@@ -91,16 +110,6 @@ class TensorSpec(TypeSpec):
         """What a tensor is."""
         x = convert(tensor)
         return cls(x.shape, x.dtype, name)
-
-    @property
-    def shape(self) -> TensorShape:
-        """The lengths of the axes."""
-        return self._shape
-
-    @property
-    def dtype(self) -> DType:
-        """The type of the elements."""
-        return self._dtype
 
     @property
     def name(self) -> str | None:
