@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -86,20 +87,14 @@ class RaggedTensor(Composite):
         cls, flat_values: Any, nested_row_splits: Any, name: str | None = None, validate: bool = True
     ) -> Any:
         """Rows in rows, the outermost first."""
-        found = flat_values
-        for splits in reversed(list(nested_row_splits)):
-            found = cls.from_row_splits(found, splits)
-        return found
+        return functools.reduce(cls.from_row_splits, reversed(list(nested_row_splits)), flat_values)
 
     @classmethod
     def from_nested_row_lengths(
         cls, flat_values: Any, nested_row_lengths: Any, name: str | None = None, validate: bool = True
     ) -> Any:
         """Rows in rows by their lengths, the outermost first."""
-        found = flat_values
-        for lengths in reversed(list(nested_row_lengths)):
-            found = cls.from_row_lengths(found, lengths)
-        return found
+        return functools.reduce(cls.from_row_lengths, reversed(list(nested_row_lengths)), flat_values)
 
     @classmethod
     def from_tensor(

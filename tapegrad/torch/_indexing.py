@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.core.node import tick
 from tapegrad.core.tensor import Tensor as Core
-from tapegrad.kernels.batched import Batched
+from tapegrad.kernels.batched import is_batched_index
 from tapegrad.ops.inplace import is_alone
 from tapegrad.torch import _devices, _inplace
 from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
@@ -30,7 +30,7 @@ def getitem(x: Any, key: Any) -> Any:
         if index == ():
             return take(x, _same)
         return take(x, _picker(index), putter(index))
-    if _is_batched(index):
+    if is_batched_index(index):
         return _picked_in_batch(x, index)
     first, rest = _apart(x, index)
     return STYLE.getitem(x if first is None else STYLE.getitem(x, first), rest)
@@ -71,7 +71,7 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         v = _devices.moved(v, _devices.device_of(x.array))
     before = tick()
     raw = x.array
-    if not basic and _is_batched(index):
+    if not basic and is_batched_index(index):
         _inplace.commit(x, _put_in_batch(wrap(raw, x.node), index, v), before)
         return
     if type(raw) is np.ndarray and view_of(x) is None and not (is_enabled() and (x.node is not None or v.node is not None)):
@@ -133,10 +133,6 @@ def delitem(x: Any, key: Any) -> None:
 
 
 # -- tensors that differ between the items of a batch ------------------------------------------------
-def _is_batched(index: Any) -> bool:
-    return any(type(k) is Batched for k in (index if type(index) is tuple else (index,)))
-
-
 def _in_parts(x: Any, index: Any) -> tuple[Any, tuple[Any, ...]]:
     """An index as a basic one, and then a tensor or None for each axis of what that gives."""
     items = index if type(index) is tuple else (index,)
