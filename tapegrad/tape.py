@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
 
+    from tapegrad.inspect.explaining import Reasons
 
 
 @final
@@ -64,7 +65,7 @@ class GradientTape:
     (Tensor(6.75, dtype=float32), Tensor(9., dtype=float32))
     """
 
-    __slots__ = ("__weakref__", "_persistent", "_recorder", "_spent", "_traced", "_watched", "_watches")
+    __slots__ = ("__weakref__", "_persistent", "_reasons", "_recorder", "_spent", "_traced", "_watched", "_watches")
 
     def __init__(
         self, persistent: bool = False, watch_accessed_variables: bool = True, *, traced: bool = False
@@ -77,6 +78,7 @@ class GradientTape:
             self._recorder.cuts = []
         self._spent = False
         self._watched: tuple[Variable, ...] = ()  # what a spent tape has watched
+        self._reasons: Reasons | None = None  # why the derivative that spent it was None for some sources
 
     # -- recording -------------------------------------------------------------------------------
     @property
@@ -175,6 +177,7 @@ class GradientTape:
         if self._traced:
             self._recorder.cuts = []
         self._spent = False
+        self._reasons = None
         if entered:
             rec.enter(self._recorder)
 
@@ -203,7 +206,7 @@ class GradientTape:
         leaves, rebuild = flatten(sources)
         check_sources(leaves)
         seeds = seeds_of(self._recorder, targets, cotangents_of(output_gradients, target, len(targets)), leaves)
-        (found,) = self._sweep([seeds], leaves)
+        (found,) = self._sweep([seeds], leaves, targets)
         if unconnected_gradients == "zero":
             found = [zeros_for(x) if g is None else g for g, x in zip(found, leaves, strict=True)]
         return rebuild(found)
@@ -272,22 +275,22 @@ class GradientTape:
             return self._batch(target, Batched(rows, _of_rows(size)), sources)
         if not size:
             return [None if x is None else F.zeros((0, *x.array.shape), dtype=x.array.dtype) for x in sources]
-        each = self._sweep([seeds_of(self._recorder, [target], [tensor(rows[k])], sources) for k in range(size)], sources)
+        each = self._sweep([seeds_of(self._recorder, [target], [tensor(rows[k])], sources) for k in range(size)], sources, [target])
         return [None if gs[0] is None else F.stack(list(gs)) for gs in zip(*each, strict=True)]
 
     def _batch(self, target: Any, seeds: Batched, sources: list[Any]) -> list[Any]:
         """The same from a batch of cotangents, in one sweep."""
         level = seeds.level
         with inside(level):
-            (found,) = self._sweep([seeds_of(self._recorder, [target], [tensor(seeds)], sources)], sources)
+            (found,) = self._sweep([seeds_of(self._recorder, [target], [tensor(seeds)], sources)], sources, [target])
         return [None if g is None else stacked(g, level) for g in found]
 
     def explain(self, target: Any, source: Any) -> str:
         """Whether the gradient of a tensor for another is there, through which ops; or why it is None, in a sentence.
 
-        Ask before `gradient`, which spends a tape that is not persistent.  A tape with `traced=True` also names the places
-        where values were cut off from the source: by `stop_gradient`, `no_grad`, a cast to integers, a comparison, `x.numpy()`.
-        Raises SpentError as `gradient`.
+        A tape that `gradient` has spent still tells of that call's target why a source got None.  A tape with `traced=True`
+        also names the places where values were cut off from the source: by `stop_gradient`, `no_grad`, a cast to integers, a
+        comparison, `x.numpy()`.  Raises SpentError for all else that is asked of a spent tape.
 
         >>> import tapegrad as tg
         >>> x, w = tg.asarray(1.5), tg.Variable(2.0)
@@ -302,8 +305,17 @@ class GradientTape:
 
         check_target("explain", target)
         check_target("explain", source, "source")
+        asked = present(source) if STAND_INS else source
+        if self._spent:
+            known = self._reasons and self._reasons.why(target, asked)
+            if known:
+                return known
+            raise SpentError(
+                "explain(target, source): a derivative was taken from this tape, which knows no more than why that was None; "
+                "ask before tape.gradient, or use GradientTape(persistent=True)"
+            )
         self._check_ready()
-        return explained(target, present(source) if STAND_INS else source, self._recorder)
+        return explained(target, asked, self._recorder)
 
     def _push(self, sources: list[Any], tangents: list[Any], targets: list[Any]) -> list[Any]:
         """The tangents of the targets, through what this tape has recorded; zeros where they do not depend on the sources.
@@ -321,8 +333,8 @@ class GradientTape:
         if not self._recorder.groups:
             raise GradientError("a derivative was asked of a tape that has recorded nothing: it was never entered")
 
-    def _sweep(self, batches: list[Any], sources: list[Any]) -> list[list[Any]]:
-        """Run the engine for each list of seeds, recorded if anybody else is recording what is swept."""
+    def _sweep(self, batches: list[Any], sources: list[Any], targets: list[Any]) -> list[list[Any]]:
+        """Run the engine for each list of seeds of the targets, recorded if anybody else is recording what is swept."""
         recorder = self._recorder
         if STAND_INS:
             sources = list(map(present, sources))
@@ -345,6 +357,10 @@ class GradientTape:
         if consume:
             if recorder.entered:
                 rec.leave(recorder)
+            if any(g is None for g in found[0]):
+                from tapegrad.inspect.explaining import Reasons
+
+                self._reasons = Reasons(targets, [x for x, g in zip(sources, found[0], strict=True) if g is None], recorder)
             self._spent = True
             self._watched = tuple(recorder.variables)
             rec.release(recorder)

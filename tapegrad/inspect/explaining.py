@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import weakref
+from typing import TYPE_CHECKING, Any, final
 
 from tapegrad.core.node import REBOUND, SPENT, WATCH, Node, parents
 from tapegrad.core.watching import origin, root
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from tapegrad.core.cuts import Cut
     from tapegrad.core.recorder import Recorder
 
+_LATE = "the source was watched after the target had been computed; call tape.watch(source) before it is used"
 #: So many ops of a path, and so many places, are named.
 _NAMED = 6
 
@@ -22,7 +24,7 @@ _NAMED = 6
 def explained(target: Any, source: Any, recorder: Recorder) -> str:
     """Whether the gradient of a tensor for another is there, by which ops, or why not."""
     if not is_inexact(target.array.dtype):
-        return f"None: the target has dtype {target.array.dtype}, and only floating targets have a gradient"
+        return f"None: {_no_target(target)}"
     start = origin(source.node, recorder)
     if start is None:
         return f"None: {_unwatched(source, recorder)}"
@@ -36,6 +38,52 @@ def explained(target: Any, source: Any, recorder: Recorder) -> str:
         path = _path(came, start)
         return f"a gradient, through {_counted(len(path), 'op')}: source -> {_listed([n.op.name for n in path], ' -> ')} -> target"
     return f"None: {_apart(start, end, came, recorder)}"
+
+
+@final
+class Reasons:
+    """Why a derivative was None for some sources, kept when the tape that gave it lets go of what it has recorded.
+
+    The graph is not searched, unless the tape was made to note where values are cut off: a step of training, in which
+    gradients that are None may be usual, does not wait for it.  Nothing is kept alive.
+    """
+
+    __slots__ = ("_known", "_targets")
+
+    def __init__(self, targets: list[Any], sources: list[Any], recorder: Recorder) -> None:
+        targets = [y for y in targets if y is not None]
+        self._targets = [weakref.ref(y) for y in targets]
+        self._known = [(weakref.ref(x), _shortly(targets, x, recorder)) for x in sources if x is not None]
+
+    def why(self, target: Any, source: Any) -> str | None:
+        """The reason, if the derivative of this target for this source was asked."""
+        if all(y() is not target for y in self._targets):
+            return None
+        return next((text for x, text in self._known if x() is source), None)
+
+
+def _shortly(targets: list[Any], source: Any, recorder: Recorder) -> str:
+    targets, given = [y for y in targets if is_inexact(y.array.dtype)], targets
+    if not targets:
+        return f"None: {_no_target(given[0])}" if given else "None: there was no target"
+    start = origin(source.node, recorder)
+    if start is None:
+        return f"None: {_unwatched(source, recorder)}"
+    ends = [n for n in (root(y.node, recorder) for y in targets) if n is not None]
+    if not ends:
+        return f"None: {_unrecorded(targets[0], start, recorder)}"
+    if start.seq > max(n.seq for n in ends):
+        return f"None: {_LATE}"
+    if recorder.cuts is not None:
+        return f"None: {_apart(start, ends[0], {}, recorder)}"
+    return (
+        "None: the target does not depend on the source, though both were recorded; a tape that is asked before tape.gradient, "
+        "or has persistent=True, names what was computed of the source, and one with traced=True where that was cut off"
+    )
+
+
+def _no_target(target: Any) -> str:
+    return f"the target has dtype {target.array.dtype}, and only floating targets have a gradient"
 
 
 def _unwatched(source: Any, recorder: Recorder) -> str:
@@ -66,7 +114,7 @@ def _unrecorded(target: Any, start: Node, recorder: Recorder) -> str:
 def _apart(start: Node, end: Node, came: dict[Node, Node | None], recorder: Recorder) -> str:
     """What is to be said where both are recorded, and no path leads from one to the other."""
     if start.seq > end.seq:
-        return "the source was watched after the target had been computed; call tape.watch(source) before it is used"
+        return _LATE
     users = _made_of(start, recorder)
     known = [v.name or f"a Variable of shape {v.shape}" for v in recorder.variables if v.node in came]
     text = "the target does not depend on the source"

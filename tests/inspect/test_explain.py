@@ -1,6 +1,7 @@
 """`tape.explain`: why a gradient is None, or by which way it comes."""
 
 import re
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ def test_a_path_is_named() -> None:
         y = tg.sum(tg.exp(x) * 2.0)
     assert tape.explain(y, x) == "a gradient, through 3 ops: source -> exp -> multiply -> sum -> target"
     assert tape.gradient(y, x) is not None
-    with pytest.raises(SpentError):
+    with pytest.raises(SpentError, match=r"ask before tape\.gradient, or use GradientTape\(persistent=True\)"):
         tape.explain(y, x)
 
 
@@ -176,3 +177,61 @@ def test_arguments_that_are_no_tensors_are_refused() -> None:
         tape.explain(1.0, tg.asarray(1.0))
     with pytest.raises(ArgumentError, match=r"explain\(source"):
         tape.explain(tg.asarray(1.0), np.ones(2))
+
+
+def _spent(
+    use: Callable[[tg.Tensor, tg.Variable], Any], *, traced: bool = False, watch: bool = True, take: str = "gradient"
+) -> str:
+    """What a tape says of a source after its derivative was None."""
+    x, w = tg.asarray([1.5, -0.5]), tg.Variable([2.0, 1.0])
+    with tg.GradientTape(traced=traced) as tape:
+        if watch:
+            tape.watch(x)
+        y = use(x, w)
+    assert getattr(tape, take)(y, x) is None
+    return tape.explain(y, x)
+
+
+@pytest.mark.parametrize("take", ["gradient", "jacobian", "batch_jacobian"])
+def test_a_spent_tape_knows_why_it_gave_none(take: str) -> None:
+    assert "never watched by this tape; call tape.watch" in _spent(lambda x, w: w * x, watch=False, take=take)
+    assert "though both were recorded" in _spent(lambda x, w: (tg.sin(x), w * w)[1], take=take)
+    assert "the target was not recorded" in _spent(lambda x, w: tg.floor(x), take=take)
+
+
+def test_a_spent_tape_that_notes_cuts_names_the_place() -> None:
+    assert re.search(rf"Cut off by: floor at .*{HERE}:\d+", _spent(lambda x, w: w * tg.floor(x), traced=True))
+
+
+def test_a_spent_tape_tells_of_targets_without_a_gradient() -> None:
+    x, w = tg.asarray([1.5]), tg.Variable([2.0])
+    with tg.GradientTape() as tape:
+        tape.watch(x)
+        kinds = [tg.argmax(x * w), None]
+    assert tape.gradient(kinds, [x, None, w]) == [None, None, None]
+    assert "the target has dtype int64" in tape.explain(kinds[0], w)
+
+
+def test_a_spent_tape_tells_only_of_what_it_was_asked() -> None:
+    x, w, other = tg.asarray([1.5]), tg.Variable([2.0]), tg.Variable([0.5])
+    with tg.GradientTape() as tape:
+        y = w * x
+        z = tg.sin(y)
+    assert tape.gradient(y, [x, w])[0] is None
+    assert "never watched" in tape.explain(y, x)
+    for target, source in ((y, w), (y, other), (z, x)):
+        with pytest.raises(SpentError, match="knows no more than why that was None"):
+            tape.explain(target, source)
+    with tape:
+        y = w * other
+    assert tape.explain(y, w).startswith("a gradient")
+
+
+def test_what_a_spent_tape_tells_keeps_nothing_alive() -> None:
+    x, w = tg.asarray([1.5]), tg.Variable([2.0])
+    with tg.GradientTape() as tape:
+        y = w * 2.0
+    assert tape.gradient(y, x) is None
+    alive = [weakref.ref(x), weakref.ref(y)]
+    del x, y
+    assert [r() for r in alive] == [None, None]
