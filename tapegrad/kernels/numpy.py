@@ -103,27 +103,20 @@ from tapegrad.kernels.numpy_fft import (  # noqa: F401  kernels too
     rfft_frequencies,
 )
 from tapegrad.kernels.numpy_linalg import (  # noqa: F401  kernels too
-    adjoint_matmul,
     around_zero,
     cholesky,
     cofactor,
     cofactor_along,
-    contract,
     det,
     eig,
     eigh,
     eigvals,
     eigvalsh,
-    inner,
     inv,
     inv_or_inf,
-    matmul,
-    matmul_adjoint,
-    matrix_adjoint,
     matrix_exp,
     matrix_exp_along,
     matrix_rank,
-    matrix_transpose,
     pinv,
     power_norm,
     qr,
@@ -134,6 +127,15 @@ from tapegrad.kernels.numpy_linalg import (  # noqa: F401  kernels too
     svdvals,
 )
 from tapegrad.kernels.numpy_powers import pow  # noqa: F401  a kernel too
+from tapegrad.kernels.numpy_products import (  # noqa: F401  kernels too
+    adjoint_matmul,
+    contract,
+    inner,
+    matmul,
+    matmul_adjoint,
+    matrix_adjoint,
+    matrix_transpose,
+)
 from tapegrad.kernels.numpy_scatter import (  # noqa: F401  kernels too
     is_basic,
     last_picks,

@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from tapegrad.kernels import tensorflow_calls as calls
-from tapegrad.kernels.numpy_linalg import path_of
+from tapegrad.kernels.numpy_products import path_of
 from tapegrad.kernels.tensorflow_arithmetic import abs, divide, maximum, multiply
 from tapegrad.kernels.tensorflow_array import TFArray, made, wrapped
 from tapegrad.kernels.tensorflow_basics import conj, equal, greater, part_dtype, real, where
