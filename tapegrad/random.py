@@ -17,7 +17,7 @@ import numpy as np
 from tapegrad.core.tensor import Tensor, tensor
 from tapegrad.dtypes import as_dtype, float32, int64, is_inexact
 from tapegrad.elsewhere import absent, instead
-from tapegrad.errors import DTypeError, RandomnessError, ShapeError
+from tapegrad.errors import ArgumentError, DTypeError, RandomnessError, ShapeError
 from tapegrad.kernels.batched import Batched
 from tapegrad.ops.convert import asarray
 from tapegrad.registry.backends import placed
@@ -35,7 +35,11 @@ __all__ = ["Generator", "bernoulli", "default_generator", "integers", "normal", 
 _DIRECT = frozenset(["float32", "float64"])
 
 
-_guided = guided({"size": "shape", "loc": "mean", "scale": "std", "minval": "low", "maxval": "high"}, "shape as one tuple")
+_guided = guided(
+    {"size": "shape", "loc": "mean", "scale": "std", "minval": "low", "maxval": "high"},
+    "shape as one tuple",
+    seed="tapegrad.random.Generator(seed).{name}(...), or call tapegrad.random.seed(seed) before",
+)
 
 
 @final
@@ -136,8 +140,10 @@ class Generator:
     def bernoulli(self, p: float, shape: Any = (), *, dtype: Any = float32) -> Tensor:
         """Ones with probability `p`, else zeros.
 
-        Raises ValueError for a `p` outside of 0 to 1.
+        Raises ValueError for a `p` outside of 0 to 1, ArgumentError for one that is no number.
         """
+        if getattr(p, "shape", () if hasattr(p, "__float__") else None) != ():
+            raise ArgumentError(f"bernoulli(p, shape): expected one number for p, got {type(p).__name__}; write bernoulli(p, shape)")
         if not 0 <= p <= 1:
             raise ValueError(f"bernoulli(p, ...): expected 0 <= p <= 1, got {p}")
         return _drawn("bernoulli", self, lambda source, n: source.random(n) < p, _sizes("bernoulli", shape), as_dtype(dtype))

@@ -57,6 +57,23 @@ def test_random_numbers_take_their_shape_as_one_tuple_and_the_rest_by_keyword() 
         tg.random.uniform(size=(2,))
 
 
+def test_a_seed_of_one_call_is_that_of_a_generator() -> None:
+    text = r"normal\(.*\): there is no 'seed' here; write tapegrad.random.Generator\(seed\).normal\(...\), or"
+    with pytest.raises(ArgumentError, match=text):
+        tg.random.normal((2,), seed=1)
+
+
+@pytest.mark.parametrize("p", [(2,), [0.5], "0.5", x])
+def test_a_probability_comes_before_the_shape(p: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"expected one number for p, got \w+; write bernoulli\(p, shape\)"):
+        tg.random.bernoulli(p, 0.5)
+
+
+def test_a_range_has_a_step() -> None:
+    with pytest.raises(ArgumentError, match=r"arange\(start, stop, step\): expected step != 0, got 0"):
+        tg.arange(0, 1, 0)
+
+
 def test_no_grad_without_parentheses_is_refused() -> None:
     with pytest.raises(ArgumentError, match="as a decorator it has parentheses"):
         tg.no_grad(f)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.dtypes import as_dtype, float32
+from tapegrad.errors import ArgumentError
 from tapegrad.registry import constant
 from tapegrad.registry.places import making
 
@@ -76,7 +77,12 @@ def full_like(xp: Any, x: Any, /, fill_value: Any, *, dtype: Any = None, device:
 def arange(
     xp: Any, /, start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, backend: Any = None
 ) -> Any:
-    """Numbers from `start` up to, but not including, `stop`; from 0 to `start` if no stop is given."""
+    """Numbers from `start` up to, but not including, `stop`; from 0 to `start` if no stop is given.
+
+    Raises ArgumentError for a `step` of 0.
+    """
+    if isinstance(step, int | float) and step == 0:
+        raise ArgumentError(f"arange(start, stop, step): expected step != 0, got {step}")
     xp = making(xp, device, backend, (start, stop, step))
     if stop is None:
         start, stop = 0, start

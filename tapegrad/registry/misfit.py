@@ -93,12 +93,13 @@ def _text(value: Any) -> str:
 
 
 # -- functions that are no ops -------------------------------------------------------------------------
-def guided(words: Mapping[str, str], way: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
+def guided(words: Mapping[str, str], way: str = "", **ways: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """A decorator: the error for arguments that do not fit says what to write.
 
     * `words`: what others call a parameter, and its name here.
     * `way`: what is said of too many arguments by position, before the names of those that go by keyword; `{name}` in it is
       the function's.
+    * `ways`: for a parameter that others have and that none here stands for, what to write; `{name}` likewise.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -109,7 +110,7 @@ def guided(words: Mapping[str, str], way: str = "") -> Callable[[Callable[P, R]]
             except TypeError as error:
                 if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                     raise  # from inside: the arguments fit
-                found = _guidance(function, args, kwargs, words, way)
+                found = _guidance(function, args, kwargs, words, way, ways)
                 if found is None:
                     raise
                 raise ArgumentError(found) from None
@@ -120,7 +121,12 @@ def guided(words: Mapping[str, str], way: str = "") -> Callable[[Callable[P, R]]
 
 
 def _guidance(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], words: Mapping[str, str], way: str
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    words: Mapping[str, str],
+    way: str,
+    ways: Mapping[str, str],
 ) -> str | None:
     """What to write instead; None where Python's own error says all."""
     import inspect
@@ -133,11 +139,12 @@ def _guidance(
     for word in kwargs:
         if word not in params:
             near = words.get(word) or next(iter(get_close_matches(word, params, 1, 0.7)), None)
-            return f"{where}: there is no {word!r} here{f'; write {near}=...' if near in params else ''}"
+            hint = f"; write {near}=..." if near in params else f"; write {ways[word].format(name=name)}" if word in ways else ""
+            return f"{where}: there is no {word!r} here{hint}"
     placed = [p for p in params.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if len(args) <= len(placed):
         return None
     by_keyword = ", ".join(p.name for p in params.values() if p.kind is p.KEYWORD_ONLY)
-    ways = [way.format(name=name)] if way else []
-    ways += [f"{by_keyword} by keyword"] if by_keyword else []
-    return f"{where}: got {len(args)} arguments by position; write {', and '.join(ways)}"
+    advice = [way.format(name=name)] if way else []
+    advice += [f"{by_keyword} by keyword"] if by_keyword else []
+    return f"{where}: got {len(args)} arguments by position; write {', and '.join(advice)}"
