@@ -84,9 +84,10 @@ def _as_change(session: Session, point: Point, failure: Failure) -> Failure:
                     return Failure("repeat", what)
                 if _apart(filled(pull([g.copy() for g in t.gs]), t.active), t.grads):
                     return Failure("repeat", "the gradient is another one from call to call")
+            again = PROPERTIES["repeat"][0](t)  # with another forward in between
         except Exception:  # whatever it raises now, the failure is what it was
             return failure
-    return failure
+    return again if isinstance(again, Failure) else failure
 
 
 def _apart(a: Sequence[Any], b: Sequence[Any]) -> bool:
@@ -135,15 +136,18 @@ def _gradients(t: Trial, told: str | None, *, computed: bool) -> Lines:
 def _also(session: Session, point: Point, name: str) -> Lines:
     """Which other properties hold where this one fails."""
     told = []
+    t: Trial | None = None
     for other in _ASIDE:
         if other == name or (other == "numeric" and name in ("swept", "kink", "finite")):
             continue
         try:
             with np.errstate(all="ignore"):
-                t = Trial(session.system, point, session.settings)
-                t.derive()
+                if t is None:
+                    t = Trial(session.system, point, session.settings)
+                    t.derive()
                 outcome: Any = PROPERTIES[other][0](t)
         except Exception:  # which says nothing that the report does not say already
+            t = None
             continue
         if outcome is HOLDS or isinstance(outcome, Failure):
             told.append(f"{other} {'no' if outcome is HOLDS else 'yes'}")
@@ -155,9 +159,8 @@ def _shrunk(session: Session, point: Point, failure: Failure) -> tuple[Point, Fa
 
     def fails(candidate: Point) -> Failure | None:
         found = _fails_as(session, name, candidate)
-        if found is not None:  # cotangents of another shape were not those that it was looked at with
-            t = _trial(session, candidate)
-            candidate.gs = [g.copy() for g in t.gs] if t is not None else None
+        if found is not None and session.trial is not None:
+            candidate.gs = session.trial.gs  # those of another shape were not what it was looked at with
         return found
 
     quick = session.system.framework in ("numpy", "tapegrad", "torch", "autograd")

@@ -83,7 +83,7 @@ def one_of_those_nearby(t: Trial, gs: list[Any], grads: list[Any]) -> str | None
     found = None
     with np.errstate(all="ignore"):
         rows: list[Any] = []
-        for count in (_FEW, _MANY):
+        for count in dict.fromkeys((_FEW, min(_MANY, _FEW * max(here.size, 1)))):  # few numbers have a small hull
             rows += _neighbours(t, gs, count - len(rows))
             if not rows:
                 return None

@@ -77,6 +77,7 @@ def _failure(session: Session) -> str | None:
         any_shape=list(before.any_shape),
         any_length=list(before.any_length),
         hermitian=list(before.hermitian),
+        noises=before.noises,
     )
     noted = session.settings.noted
     try:

@@ -15,6 +15,8 @@ from tapegrad.testing.binding import bind
 from tapegrad.testing.elements import layout_of
 from tapegrad.testing.explaining import explain
 from tapegrad.testing.inputs import Point, Source, find_domains
+from tapegrad.testing.noise import table
+from tapegrad.testing.numeric import all_finite
 from tapegrad.testing.outcome import HOLDS, SILENT, UNDECIDED, Failure
 from tapegrad.testing.profiles import ASKED
 from tapegrad.testing.properties import PROPERTIES
@@ -107,10 +109,11 @@ class Session:
             any_shape=self.source.free,
             any_length=[i for i, w in enumerate(self.binding.words) if i in self.source.free or named_first(w)],
             hermitian=[i for i, w in enumerate(self.binding.words) if w.kind == "psd"],
+            noises=table(self.seed),
         )
         self.cotangent = cotangent
-        #: Properties that are looked at, and on how many more inputs, where that is limited.
-        self.looked_at = [n for n in PROPERTIES if self.wanted(n) or (n == "numeric" and self.wanted("kink"))]
+        #: The latest one.
+        self.trial: Trial | None = None
         self.limits()
         self.result = Result(self.name, profile.name, self.seed)
         self._look_for_domains()
@@ -175,7 +178,10 @@ class Session:
     def limits(self) -> None:
         """Begin to count anew on how many inputs a property is looked at."""
         asked = self.only or frozenset()
+        #: Properties that are looked at, and on how many more inputs, where that is limited.
         self.left = {n: max(k, ASKED[n]) if n in asked else k for n, k in self.profile.most.items()}
+        wanted = [n for n in PROPERTIES if self.wanted(n) or (n == "numeric" and self.wanted("kink"))]
+        self.looked_at = [n for n in wanted if self.left.get(n, 1) > 0]
         if "third" in asked:
             self.settings.order = 3
 
@@ -259,9 +265,9 @@ class Session:
 
     def examine(self, point: Point, result: Result | None = None, names: Iterable[str] | None = None) -> Failure | None:
         """The properties on one input; the first that fails."""
-        if not all(np.isfinite(point.xs[i]).all() for i in self.system.active):
+        if not all(all_finite(point.xs[i]) for i in self.system.active):
             raise Refused("an argument is not finite")
-        t = Trial(self.system, point, self.settings)
+        t = self.trial = Trial(self.system, point, self.settings)
         with np.errstate(all="ignore"):
             try:
                 t.derive()
@@ -282,6 +288,8 @@ class Session:
                     continue
                 if name in self.left and names is None:
                     self.left[name] = left - 1
+                    if left == 1:
+                        self.looked_at = [n for n in self.looked_at if n != name]
                 if result is not None:
                     result.properties[name] = result.properties.get(name, 0) + 1
                 if outcome is UNDECIDED:

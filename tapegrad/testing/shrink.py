@@ -10,7 +10,7 @@ import numpy as np
 from tapegrad.testing.inputs import Point
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from tapegrad.testing.outcome import Failure
     from tapegrad.testing.words import Word
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 @final
 class Shrinker:
-    """Tries simpler inputs, and keeps those on which `fails` still gives the failure.  Stops after a while."""
+    """Tries simpler inputs, each once, and keeps those on which `fails` still gives the failure.  Stops after a while.
+
+    What has become simpler is gone on from, not begun with again: a report is half of what a check costs that fails.
+    """
 
     def __init__(
         self,
@@ -36,33 +39,36 @@ class Shrinker:
         self.domains = domains
         self.deadline = time.perf_counter() + seconds
         self.left = tries
+        self._tried: set[Any] = set()
 
     def shrink(self, point: Point, failure: Failure) -> tuple[Point, Failure]:
         """The simplest input found, and its failure."""
-        best, found = point, failure
+        self.point, self.failure = point, failure
         for _ in range(3):
-            start = best
-            for candidates in (self._sizes, self._axes, self._values, self._cotangents):
-                best, found = self._descend(best, found, candidates)
-            if best is start:
+            start = self.point
+            self._sizes()
+            self._axes()
+            self._whole_cotangents()
+            self._values()
+            self._cotangents()
+            if self.point is start:
                 break
-        return best, found
+        return self.point, self.failure
 
-    def _descend(
-        self, point: Point, failure: Failure, candidates: Callable[[Point], Iterator[Point]]
-    ) -> tuple[Point, Failure]:
-        moved = True
-        while moved:
-            moved = False
-            for candidate in candidates(point):
-                if self.left <= 0 or time.perf_counter() > self.deadline:
-                    return point, failure
-                self.left -= 1
-                again = self.fails(candidate)
-                if again is not None:
-                    point, failure, moved = candidate, again, True
-                    break
-        return point, failure
+    def _take(self, candidate: Point) -> bool:
+        """Whether it fails there too: then it is gone on from."""
+        if self.left <= 0 or time.perf_counter() > self.deadline:
+            return False
+        key = [(x.shape, x.tobytes()) for x in (*candidate.xs, *(candidate.gs or ())) if isinstance(x, np.ndarray)]
+        if (told := (candidate.gs is None, *key)) in self._tried:
+            return False
+        self._tried.add(told)
+        self.left -= 1
+        again = self.fails(candidate)
+        if again is None:
+            return False
+        self.point, self.failure = candidate, again
+        return True
 
     # -- sizes -----------------------------------------------------------------------------------------
     def _groups(self, point: Point) -> list[list[tuple[int, int]]]:
@@ -80,14 +86,25 @@ class Shrinker:
                     groups.setdefault((n, x.ndim - axis if w.dims is None else n), []).append((i, axis))
         return sorted(groups.values(), key=lambda group: -point.xs[group[0][0]].shape[group[0][1]])
 
-    def _sizes(self, point: Point) -> Iterator[Point]:
-        for group in self._groups(point):
-            i, axis = group[0]
-            n = point.xs[i].shape[axis]
-            if n <= 1:
-                continue
-            for keep in _parts(n):
-                yield self._picked(point, group, keep)
+    def _sizes(self) -> None:
+        """Of length one all at once, or else one after the other as short as it goes."""
+        groups = self._groups(self.point)
+        if sum(self._length(group) > 1 for group in groups) > 1:
+            least = self.point
+            for group in groups:
+                if self._length(group) > 1:
+                    least = self._picked(least, group, [0])
+            self._take(least)
+        at = 0
+        while at < len(groups):
+            n = self._length(groups[at])
+            if not any(self._take(self._picked(self.point, groups[at], keep)) for keep in (_parts(n) if n > 1 else ())):
+                at += 1
+            groups = self._groups(self.point)
+
+    def _length(self, group: list[tuple[int, int]]) -> int:
+        i, axis = group[0]
+        return int(self.point.xs[i].shape[axis])
 
     def _picked(self, point: Point, group: list[tuple[int, int]], keep: Any) -> Point:
         xs = list(point.xs)
@@ -103,7 +120,7 @@ class Shrinker:
         gs = None
         if point.gs is not None:
             gs = [self._follow(g, before, group, keep) for g in point.gs]
-        return self._with(point, xs, gs)
+        return self._with(xs, gs)
 
     def _follow(self, g: Any, before: list[tuple[int, ...]], group: list[tuple[int, int]], keep: Any) -> Any:
         """The cotangent, cut in the same way, if it has the shape of one of the leaves."""
@@ -112,82 +129,83 @@ class Shrinker:
                 return np.take(g, keep, axis)
         return g
 
-    def _axes(self, point: Point) -> Iterator[Point]:
+    def _axes(self) -> None:
         """Fewer axes, where no word says how many."""
-        for i, (w, x) in enumerate(zip(self.words, point.xs, strict=True)):
-            if w.dims is None and isinstance(x, np.ndarray) and x.ndim > 1 and x.shape[0] == 1:
-                xs = list(point.xs)
-                xs[i] = x[0]
-                yield self._with(point, xs, None)
-        if all(w.dims is None or not w.active for w in self.words):
-            longest = max((np.ndim(x) for x in point.xs), default=0)
-            if longest > 1 and all(
-                np.ndim(x) == longest for w, x in zip(self.words, point.xs, strict=True) if w.active
-            ):
-                xs = [x.reshape(-1) if w.active else x for w, x in zip(self.words, point.xs, strict=True)]
-                yield self._with(point, xs, None)
+        for i, w in enumerate(self.words):
+            while w.dims is None and np.ndim(self.point.xs[i]) > 1 and self.point.xs[i].shape[0] == 1:
+                xs = list(self.point.xs)
+                xs[i] = xs[i][0]
+                if not self._take(self._with(xs, None)):
+                    break
+        active = [i for i, w in enumerate(self.words) if w.active]
+        ranks = {np.ndim(self.point.xs[i]) for i in active}
+        if len(ranks) == 1 and max(ranks) > 1 and all(self.words[i].dims is None for i in active):
+            xs = [x.reshape(-1) if i in active else x for i, x in enumerate(self.point.xs)]
+            self._take(self._with(xs, None))
 
     # -- values ----------------------------------------------------------------------------------------
-    def _values(self, point: Point) -> Iterator[Point]:
-        for i, (w, x) in enumerate(zip(self.words, point.xs, strict=True)):
-            if not isinstance(x, np.ndarray) or not x.size or not w.active:
+    def _values(self) -> None:
+        for i, w in enumerate(self.words):
+            x = self.point.xs[i]
+            if not isinstance(x, np.ndarray) or not x.size or not w.active or w.kind == "psd":
                 continue
-            for simpler in (np.zeros_like(x), np.ones_like(x), *(_rounded(x, d) for d in (0, 1, 2))):
-                if _simpler(simpler, x) and self._allowed(i, simpler):
-                    yield self._with(point, [simpler if j == i else z for j, z in enumerate(point.xs)], point.gs)
-            if x.size <= 8:
-                yield from self._entries(point, i, x)
+            simpler = (np.zeros_like(x), np.ones_like(x), *(np.round(x, d) for d in (0, 1, 2)))
+            if any(_costs(z) < _costs(x) and self._take_leaf(i, z) for z in simpler):
+                x = self.point.xs[i]
+            for k in range(x.size if x.size <= 8 else 0):
+                self._entry(i, k)
 
-    def _entries(self, point: Point, i: int, x: Any) -> Iterator[Point]:
-        for k in range(x.size):
-            v = x.reshape(-1)[k]
-            for simpler in dict.fromkeys((0.0, 1.0, *(_rounded(v, d) for d in (0, 1, 2, 3, 5)))):
-                if _cost(simpler) < _cost(v):
-                    z = x.copy()
-                    z.reshape(-1)[k] = simpler
-                    if self._allowed(i, z):
-                        yield self._with(point, [z if j == i else a for j, a in enumerate(point.xs)], point.gs)
+    def _entry(self, i: int, k: int) -> None:
+        x = self.point.xs[i]
+        v = x.reshape(-1)[k]
+        for simpler in dict.fromkeys((x.dtype.type(0), x.dtype.type(1), *(np.round(v, d) for d in (0, 1, 2, 3, 5)))):
+            if _cost(simpler) < _cost(v):
+                z = x.copy()
+                z.reshape(-1)[k] = simpler
+                if self._take_leaf(i, z):
+                    return
 
-    def _allowed(self, i: int, x: Any) -> bool:
+    def _take_leaf(self, i: int, x: Any) -> bool:
         lo, hi = self.domains[i]
-        if self.words[i].kind == "psd":
-            return False
-        return bool(((x.real >= lo) & (x.real <= hi)).all())
+        inside = bool(((x.real >= lo) & (x.real <= hi)).all())
+        return inside and self._take(
+            self._with([x if j == i else z for j, z in enumerate(self.point.xs)], self.point.gs)
+        )
 
-    def _cotangents(self, point: Point) -> Iterator[Point]:
-        gs = point.gs
+    def _whole_cotangents(self) -> None:
+        gs = self.point.gs
         if gs is None:
             return
         simple = [np.ones_like(g) for g in gs]
         counted = [np.arange(1, g.size + 1, dtype=g.dtype).reshape(g.shape) for g in gs]
-        for other in (simple, counted, [_rounded(g, 1) for g in gs]):
-            if sum(map(_costs, other)) < sum(map(_costs, gs)):
-                yield self._with(point, point.xs, other)
-        for k, g in enumerate(gs):
-            for j in range(g.size if g.size <= 8 else 0):
-                if g.reshape(-1)[j] != 0 and g.size > 1:
-                    h = g.copy()
-                    h.reshape(-1)[j] = 0
-                    if _costs(h) < _costs(g):
-                        yield self._with(point, point.xs, [h if m == k else z for m, z in enumerate(gs)])
+        for other in (simple, counted, [np.round(g, 1) for g in gs]):
+            if sum(map(_costs, other)) < sum(map(_costs, gs)) and self._take(self._with(self.point.xs, other)):
+                return
 
-    def _with(self, point: Point, xs: list[Any], gs: list[Any] | None) -> Point:
+    def _cotangents(self) -> None:
+        """Entry by entry to zero."""
+        for k, g in enumerate(self.point.gs or ()):
+            for j in range(g.size if 1 < g.size <= 8 else 0):
+                gs = list(self.point.gs or ())
+                if gs[k].reshape(-1)[j] != 0:
+                    gs[k] = gs[k].copy()
+                    gs[k].reshape(-1)[j] = 0
+                    self._take(self._with(self.point.xs, gs))
+
+    def _with(self, xs: list[Any], gs: list[Any] | None) -> Point:
+        point = self.point
         return Point(xs, point.label, point.seed, tame=point.tame, gs=gs)
 
 
 def _parts(n: int) -> list[Any]:
-    """Which elements of an axis are kept: one, two, half of them, all but one."""
+    """Which elements of an axis are kept: one, half of them, all but some."""
+    half = n // 2
+    made = [[0], [n - 1]]
+    if n > 3:
+        made += [list(range(half)), list(range(half, n))]
     if n > 8:
-        half = n // 2
-        return [[0], [n - 1], list(range(half)), list(range(half, n)), list(range(3 * n // 4)), list(range(n - 1))]
-    made = [[i] for i in range(n)]
-    if n > 2:
-        made += [[0, 1], [n - 2, n - 1], list(range(n - 1)), list(range(1, n))]
-    return made
-
-
-def _rounded(x: Any, digits: int) -> Any:
-    return np.round(x, digits)
+        return [*made, list(range(3 * n // 4)), list(range(n - 1))]
+    return [*made, *([i for i in range(n) if i != k] for k in range(n - 1, -1, -1) if n > 2)]
 
 
 def _cost(v: Any) -> float:
@@ -201,7 +219,3 @@ def _cost(v: Any) -> float:
 
 def _costs(x: Any) -> float:
     return sum(map(_cost, np.asarray(x).reshape(-1)[:64]))
-
-
-def _simpler(a: Any, b: Any) -> bool:
-    return _costs(a) < _costs(b)

@@ -8,8 +8,9 @@ import numpy as np
 
 from tapegrad.testing.elements import columns_of
 from tapegrad.testing.kinks import stays
+from tapegrad.testing.noise import noise
 from tapegrad.testing.numeric import FINER, LEVELS, QUICK, SINGLE, rounding_of, stairs
-from tapegrad.testing.trial import filled, noise
+from tapegrad.testing.trial import filled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _EPS = 2.220446049250313e-16
 _H = 4.0 ** -np.arange(LEVELS)
+_SOME = 500  # points, which are in no order, for what is usual
 _MOST = 2000  # points for the whole ladder: if that many are wrong, some of them tell it
 
 
@@ -101,7 +103,8 @@ def sweep(
         grads = _gradient(system, layout, columns, g)
         for k, unit in layout.lines:
             u = unit * _steps(columns[k], *source.domains[layout.leaves[k]])
-            gain = min(1.0, float(np.median(np.abs(grads[k][keep] / g[keep])))) if keep.any() else 0.0
+            some = np.flatnonzero(keep)[:_SOME]
+            gain = min(1.0, float(np.median(np.abs(grads[k][some] / g[some])))) if some.size else 0.0
             line = _Line(system, layout, gain, settings.usual, SINGLE if settings.single else 0.0)
             points = Points(columns, k, u, g, grads[k])
             wrong, errors, right, share = line.examined(points, keep, () if hurried else FINER)
@@ -192,10 +195,13 @@ class _Line:
             few = some.pick(again)
             size = np.abs(few.u)
             near = np.minimum(1.0, np.where(few.columns[p.k] == 0, np.inf, 0.1 * np.abs(few.columns[p.k])) / size)
-            for shorter in (near, *finer):
-                closer = self.ladder(few.along(shorter * few.u))
-                gone = np.abs(closer.error) + 10 * closer.bound <= 0.1 * shorter * np.abs(found.error[again])
-                wrong[again[closer.right & gone]] = False
+            for shorter in (near, *(np.full(size.shape, part) for part in finer)):
+                at = np.flatnonzero(wrong[again])
+                if not at.size:
+                    break
+                closer = self.ladder(few.pick(at).along(shorter[at] * few.u[at]))
+                gone = np.abs(closer.error) + 10 * closer.bound <= 0.1 * shorter[at] * np.abs(found.error[again[at]])
+                wrong[again[at[closer.right & gone]]] = False
             wrong[again[self.jumps(few.along(near * few.u))]] = False
         good[left[found.right]] = True
         return left[wrong], found.error[wrong], good, share
@@ -281,17 +287,23 @@ def _finite_slope(slopes: Any) -> Any:
 
 
 def _extrapolated(errors: Any, noise_: Any, usable: Any) -> tuple[Any, Any]:
-    best = np.zeros(errors.shape[1])
-    bound = np.full(errors.shape[1], np.inf)
-    table = errors
+    """For each point the best estimate at step 0, of all orders and steps, and its error."""
+    found, bounds = [], []
+    table, all_of = errors, usable
+    whole = bool(usable.all())
     for order in (2, 4, 6):
-        for k in range(1, len(table) - 1):
-            spread = np.maximum(np.abs(table[k] - table[k - 1]), np.abs(table[k] - table[k + 1]))
-            b = spread + 2 * noise_[k + order // 2 - 1]
-            b = np.where(usable[k - 1 : k + order // 2 + 1].all(axis=0), b, np.inf)
-            better = b < bound
-            best = np.where(better, table[k], best)
-            bound = np.where(better, b, bound)
+        apart = np.abs(table[1:] - table[:-1])
+        bound = np.maximum(apart[:-1], apart[1:]) + 2 * noise_[order // 2 : order // 2 + len(table) - 2]
+        if not whole:
+            all_of = usable if order == 2 else all_of[:-1] & all_of[1:]
+            bound = np.where(all_of[:-2] & all_of[1:-1] & all_of[2:], bound, np.inf)
+        found.append(table[1:-1])
+        bounds.append(bound)
         factor = 4.0**order
         table = (factor * table[1:] - table[:-1]) / (factor - 1)
-    return best, bound
+    each = np.concatenate(bounds)
+    best = np.argmin(np.where(np.isnan(each), np.inf, each), axis=0)[None]
+    bound = np.take_along_axis(each, best, axis=0)[0]
+    found_there = np.take_along_axis(np.concatenate(found), best, axis=0)[0]
+    decided = bound < np.inf
+    return np.where(decided, found_there, 0.0), np.where(decided, bound, np.inf)

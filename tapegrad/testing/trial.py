@@ -8,11 +8,13 @@ import numpy as np
 
 from tapegrad.testing.draw import hermitian_part
 from tapegrad.testing.inputs import Point
-from tapegrad.testing.numeric import SINGLE, rounding_of
+from tapegrad.testing.noise import Noise, table
+from tapegrad.testing.numeric import SINGLE, all_finite, rounding_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tapegrad.testing.noise import Table
     from tapegrad.testing.systems.base import System
 
     Domain = tuple[float, float]
@@ -42,6 +44,7 @@ class Settings:
         "hermitian",
         "kinks",
         "names",
+        "noises",
         "nondeterministic",
         "noted",
         "order",
@@ -64,6 +67,7 @@ class Settings:
         directions: Callable[[Any], Any] | None = None,
         any_shape: Sequence[int] = (),
         any_length: Sequence[int] = (),
+        noises: Table | None = None,
     ) -> None:
         self.domains = list(domains)
         self.names = list(names)
@@ -80,6 +84,7 @@ class Settings:
         #: Leaves whose shape may be any, by what is said of them; those whose first axis may be of any length.
         self.any_shape = frozenset(any_shape)
         self.any_length = frozenset(any_length)
+        self.noises = table(0) if noises is None else noises
         #: How far an array may be moved, where more is known of it than its domain.
         self.directions = directions
         #: How often values in lower precision were compared; the property whose failure is being shrunk, if one is.
@@ -109,6 +114,8 @@ class Trial:
     """
 
     __slots__ = (
+        "_noise",
+        "_other",
         "_pull",
         "_steps",
         "_wider",
@@ -122,7 +129,6 @@ class Trial:
         "kinked",
         "point",
         "raw",
-        "rng",
         "settings",
         "system",
         "xs",
@@ -135,11 +141,12 @@ class Trial:
         self.point = point
         self.settings = settings
         self.kept = point.xs
-        self.rng = np.random.Generator(np.random.PCG64(point.seed))
+        self._noise = Noise(settings.noises, point.seed)
         self.xs = fresh(point.xs)
         self.kinked = False
         self._steps: dict[bool, list[Any]] = {}
         self._wider: tuple[Trial | None] | None = None
+        self._other: tuple[list[Any], list[Any]] | None = None
         with np.errstate(all="ignore"):
             try:
                 self.ys, self._pull = system.run(self.xs)
@@ -147,11 +154,10 @@ class Trial:
                 raise Refused(f"{type(error).__name__}: {error}") from error
         for y in self.ys:
             if y.size:
-                size = float(np.abs(y).max())
-                if not size < np.inf:
+                if not all_finite(y):
                     raise Refused("not finite")
-                if size > settings.usual:
-                    settings.usual = min(1.0, size)
+                if settings.usual < 1.0:
+                    settings.usual = min(1.0, max(settings.usual, float(np.abs(y).max())))
                 if settings.single is not False and y.dtype.char in "dD" and bool((y != np.round(y)).any()):
                     settings.single = rounding_of(y) >= SINGLE
         self.active = [self.kept[i] for i in system.active]
@@ -172,12 +178,17 @@ class Trial:
         if kind == 1:
             return [_relative(g, y) for g, y in zip(gs, self.ys, strict=True)]
         if kind == 2:
-            return [_one_hot(g, int(self.rng.integers(max(g.size, 1)))) for g in gs]
+            return [_one_hot(g, self._noise.index(g.size)) for g in gs]
         return gs
 
     def noise(self, x: Any) -> Any:
         """Numbers from -1 to 1, none of them small, of the shape and dtype of an array."""
-        return noise(self.rng, x.shape, x.dtype)
+        return self._noise.like(x)
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """A generator for what is random besides."""
+        return self._noise.rng
 
     def pull(self, gs: Sequence[Any]) -> list[Any]:
         """The gradients for cotangents, None for zero, from this run."""
@@ -190,12 +201,19 @@ class Trial:
         self.given = [g.copy() for g in self.gs]
         self.raw = self.pull(self.given)
         self.grads = [np.zeros_like(x) if c is None else c for c, x in zip(self.raw, self.active, strict=True)]
-        self.finite = all(bool(np.isfinite(c).all()) for c in self.grads)
+        self.finite = all(map(all_finite, self.grads))
         if self.settings.gain < 1.0:
             size = max((float(np.abs(c).max(initial=0.0)) for c in self.grads), default=0.0)
             gain = size / (max((float(np.abs(g).max(initial=0.0)) for g in self.gs), default=0.0) or 1.0)
             if gain > self.settings.gain:
                 self.settings.gain = min(1.0, gain)
+
+    def other(self) -> tuple[list[Any], list[Any]]:
+        """Another cotangent, and its gradient from this run; computed once."""
+        if self._other is None:
+            hs = [self.noise(g) for g in self.gs]
+            self._other = hs, filled(self.pull([h.copy() for h in hs]), self.active)
+        return self._other
 
     def pulled(self, gs: Sequence[Any]) -> list[Any]:
         """The gradients for other cotangents, from a fresh run."""
@@ -236,7 +254,7 @@ class Trial:
         more = len(leaves) - len(known.domains)
         domains = [*known.domains, *[(-np.inf, np.inf)] * more]
         names = [*known.names, *(f"cotangent {k + 1}" for k in range(more))]
-        settings = Settings(domains, names, kinks=known.kinks, hermitian=list(known.hermitian))
+        settings = Settings(domains, names, kinks=known.kinks, hermitian=list(known.hermitian), noises=known.noises)
         settings.gain = known.gain
         made = Trial(system, Point(leaves, self.point.label, self.point.seed, tame=True), settings)
         made.gs = [made.noise(y) for y in made.ys]
@@ -246,19 +264,27 @@ class Trial:
         """How far each active leaf moves: a tenth of itself, or of what is usual, within its domain."""
         if self.settings.directions is not None:
             return [np.asarray(self.settings.directions(x)).astype(x.dtype) for x in self.active]
-        if relative is None:
-            relative = self.point.seed % 3 == 1
-        steps = self._steps.get(relative)
-        if steps is None:
-            steps = self._steps[relative] = self._lengths(relative)
+        steps = self._steps_of(self.point.seed % 3 == 1 if relative is None else relative)
         made: list[Any] = []
         for i, x, step in zip(self.system.active, self.active, steps, strict=True):
             u = self.noise(x) * step
             if i in self.settings.hermitian:
                 made.append(hermitian_part(u))
                 continue
-            made.append(_one_hot(u, int(self.rng.integers(u.size))) if one_hot and u.size else u)
+            made.append(_one_hot(u, self._noise.index(u.size)) if one_hot and u.size else u)
         return made
+
+    def has_shorter_steps(self) -> bool:
+        """Whether moving in proportion to each element is less far than moving as usual."""
+        return self.settings.directions is None and not all(
+            map(np.array_equal, self._steps_of(False), self._steps_of(True))
+        )
+
+    def _steps_of(self, relative: bool) -> list[Any]:
+        steps = self._steps.get(relative)
+        if steps is None:
+            steps = self._steps[relative] = self._lengths(relative)
+        return steps
 
     def _lengths(self, relative: bool) -> list[Any]:
         """How far each element may move: a tenth of itself or of what is usual, inside the domain."""
@@ -266,8 +292,7 @@ class Trial:
         for i, x in zip(self.system.active, self.active, strict=True):
             lo, hi = self.settings.domains[i]
             size = np.abs(x)
-            width = hi - lo if hi - lo < np.inf else 4.0
-            floor = 0.02 * width
+            floor = 0.02 * (hi - lo if hi - lo < np.inf else 4.0)
             if relative and size.size:
                 floor = min(floor, 0.05 * float(size.max()) or floor)
                 step = 0.1 * np.where(size > 0, size, floor)
@@ -283,15 +308,6 @@ class Trial:
 
 def _wide(x: Any) -> Any:
     return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
-
-
-def noise(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Numbers whose sizes lie between 0.2 and 1, of either sign, or with any phase."""
-    x = 1.6 * rng.random(shape) - 0.8
-    x = x + np.copysign(0.2, x)
-    if dtype.kind == "c":
-        x = x * np.exp(2j * np.pi * rng.random(shape))
-    return np.asarray(x) if dtype.char in "dD" else np.asarray(x).astype(dtype)
 
 
 def fresh(xs: Sequence[Any]) -> list[Any]:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tapegrad.testing.numeric import OK, UNRESOLVED, WRONG, compare
+from tapegrad.testing import numeric
+from tapegrad.testing.noise import Noise, table
+from tapegrad.testing.numeric import OK, UNRESOLVED, WRONG, all_finite, compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,3 +81,42 @@ def test_complex_arguments_have_real_inner_products() -> None:
     right = g * np.conj(2 * x)
     states = [compare(lambda xs: [xs[0] ** 2], [x], [u], [g], [c]).state for c in (right, g * 2 * x, np.conj(right))]
     assert states == [OK, WRONG, WRONG]
+
+
+def test_a_claim_that_is_right_at_once_is_not_weighed_element_by_element(monkeypatch: pytest.MonkeyPatch) -> None:
+    weighed: list[bool] = []
+    before = numeric._Line.weigh
+    monkeypatch.setattr(numeric._Line, "weigh", lambda line: (weighed.append(True), before(line)))
+    x, g, u = np.linspace(0.3, 1.7, 12), np.linspace(1.0, 2.0, 12), np.linspace(-0.1, 0.12, 12)
+
+    def verdict(claim: Any) -> str:
+        return compare(lambda xs: [np.sin(xs[0])], [x], [u], [g], [claim]).state
+
+    assert verdict(g * np.cos(x)) == OK
+    assert not weighed
+    assert verdict(g * np.cos(x) * (1 + 1e-6)) == WRONG
+    assert weighed
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128", "float16"])
+@pytest.mark.parametrize(
+    ("number", "finite"), [(1.0, True), (1e30, True), (1e300, True), (np.inf, False), (-np.inf, False), (np.nan, False)]
+)
+def test_numbers_are_finite_also_where_their_squares_are_not(dtype: str, number: float, finite: bool) -> None:
+    with np.errstate(all="ignore"):
+        x = np.array([0.5, number]).astype(dtype)
+        assert all_finite(x) == bool(np.isfinite(x).all())
+        if dtype in ("float64", "complex128"):
+            assert all_finite(x) == finite
+
+
+def test_noise_has_no_small_numbers_either_sign_and_another_place_for_each_seed() -> None:
+    drawn = [Noise(table(7), seed) for seed in range(40)]
+    for like in (np.empty((3, 4)), np.empty(700), np.empty(5, np.complex128), np.empty(3, np.float32)):
+        made = [noise.like(like) for noise in drawn]
+        assert all(x.shape == like.shape and x.dtype == like.dtype for x in made)
+        assert all((abs(x) >= 0.199).all() and (abs(x) <= 1.001).all() for x in made)
+        assert len({x.tobytes() for x in made}) == len(made)
+        flat = np.concatenate([x.reshape(-1).real for x in made])
+        assert 0.4 < (flat > 0).mean() < 0.6
+    assert {noise.index(3) for noise in drawn} == {0, 1, 2}

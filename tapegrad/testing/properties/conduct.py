@@ -49,7 +49,7 @@ def pure(t: Trial) -> Outcome:
         if t.settings.dtypes == "fail":
             return Failure("pure", what)
         t.settings.noted.append(f"not counted as wrong: {what}")
-    t.pull([3 * g for g in t.gs])
+    t.other()
     if not all(map(_identical, t.grads, copies)):
         return Failure("pure", "a gradient that was given out is overwritten by the next call")
     return HOLDS

@@ -91,7 +91,7 @@ class Plain(System):
 
     def _gradients(self, found: Any, leaves: int) -> list[Any]:
         """Those of the active leaves, from what a user's pullback gives."""
-        parts = flatten(found)[0] if isinstance(found, tuple | list | dict) else [found]
+        parts = _leaves(found)
         if len(parts) == len(self.active):
             chosen = parts
         elif len(parts) == leaves:
@@ -113,7 +113,7 @@ class Plain(System):
         y = self.call(list(xs))
         extra = (y,) if self._takes_output(xs) else ()
         found = self.vjp(gs[0], *extra, *self.arguments(list(xs)))
-        parts = flatten(found)[0] if isinstance(found, tuple | list | dict) else [found]
+        parts = _leaves(found)
         return [(i, parts[i]) for i in others] if len(parts) == len(xs) else []
 
     def jvp(self, xs: Arrays, ts: Arrays) -> list[Any]:
@@ -152,6 +152,13 @@ class Plain(System):
             arguments=lambda leaves: leaves,
             vjp=pull,
         )
+
+
+def _leaves(found: Any) -> Any:
+    """The gradients in what a pullback gives."""
+    if type(found) is tuple and all(type(c) is np.ndarray for c in found):
+        return found
+    return flatten(found)[0] if isinstance(found, tuple | list | dict) else [found]
 
 
 def _pair(y: Any, name: str) -> tuple[Any, Any]:
