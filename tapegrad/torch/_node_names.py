@@ -50,6 +50,8 @@ def tagged(form: Any, pattern: str) -> Any:
 
 
 def _camel(name: str) -> str:
+    """The name of an op as a class's; of one that names a function too, as `checkpoint(<lambda>)`, its first word."""
+    name = re.findall(r"\w+", name)[0]
     return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
 
 

@@ -25,3 +25,11 @@ def test_saved_tensors_are_shown_as_hooks_unpack_them():
         z = x.sin()
     assert y.grad_fn._saved_result.tolist() == y.tolist()
     assert z.grad_fn._saved_self.tolist() == [1.5]
+
+
+def test_a_checkpoint_is_named_as_a_node_whatever_its_function_is_called() -> None:
+    x = torch.ones(2, requires_grad=True)
+    named = checkpoint(torch.sin, x, use_reentrant=False)
+    nameless = checkpoint(lambda x: x * 2, x, use_reentrant=False)
+    assert repr(named.grad_fn).startswith("<CheckpointBackward0 object")
+    assert "grad_fn=<CheckpointBackward0>" in repr(nameless)
