@@ -186,6 +186,7 @@ _np: Any = np  # whose type hints know `keepdims` as True and as False, but not 
 _LATER = {
     "numpy_conv": "conv conv_input_grad conv_kernel_grad fold unfold",
     "numpy_pool": "window_argmax window_max window_put window_spread window_sum window_take",
+    "numpy_recurrent": "lstm lstm_cotangent",
     "numpy_special": """
         bessel_i beta betainc betaln digamma entr erf erfc erfcinv erfcx erfinv gamma gammainc gammaincc gammaln
         i0 i0e i1 i1e kl_div log_ndtr logit ndtr ndtri normal_hazard polygamma polygamma_gap rel_entr scaled_bessel_slope

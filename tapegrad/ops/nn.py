@@ -13,6 +13,7 @@ from tapegrad.ops import (
     nn_loss,
     nn_norm,
     nn_pool,
+    nn_recurrent,
     nn_resize,
 )
 from tapegrad.ops.nn_activation import relu, softplus
@@ -32,6 +33,7 @@ __all__ = [
     "nn_loss",
     "nn_norm",
     "nn_pool",
+    "nn_recurrent",
     "nn_resize",
     "one_hot",
     "relu",

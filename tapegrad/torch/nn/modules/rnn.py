@@ -187,6 +187,8 @@ class RNNBase(Module):
     def _one(self, x: Any, begin: list[Any], names: list[str], sizes: Any, packed: bool, reverse: bool) -> Any:
         """One layer in one direction; all inputs are multiplied at once."""
         p = {n.rpartition("_l")[0]: getattr(self, n) for n in names}
+        if self.mode == "LSTM" and not packed and not self.proj_size:
+            return _whole_lstm(x, begin, p, reverse)
         step = STEPS[self.mode]
         gi = F.linear(x, p["weight_ih"], p.get("bias_ih"))
         starts = [0]
@@ -235,6 +237,17 @@ class RNNBase(Module):
         if self.bidirectional is not False:
             parts.append(f"bidirectional={self.bidirectional}")
         return ", ".join(parts)
+
+
+def _whole_lstm(x: Any, begin: list[Any], p: dict[str, Any], reverse: bool) -> Any:
+    """A layer of long short-term memory in one direction, of which all times are one op."""
+    bias = S.add(p["bias_ih"], p["bias_hh"]) if "bias_ih" in p else None
+    inputs = F.linear(x, p["weight_ih"], bias)
+    if reverse:
+        inputs = S.flip(inputs, axis=0)
+    h, c = S.lstm_layer(inputs, *begin, p["weight_hh"])
+    end = [S.getitem(h, -1), S.getitem(c, -1)]
+    return (S.flip(h, axis=0) if reverse else h), end
 
 
 def _head(s: Any, n: int) -> Any:
