@@ -101,7 +101,10 @@ def _filled(fixed: Any, rest: Any) -> Any:
 
 def _check_dtypes(name: str, fixed: Any, given: Any) -> None:
     """Raise InvalidArgumentError for a tensor of another dtype than that of the signature."""
-    for i, (f, v) in enumerate(zip(nest.flatten(fixed), nest.flatten(given), strict=True)):
+    wanted, got = nest.flatten(fixed), nest.flatten(given)
+    if len(wanted) != len(got):
+        raise TypeError(f"Binding inputs to tf.function failed: {name} takes {fixed!r}, got {given!r}")
+    for i, (f, v) in enumerate(zip(wanted, got, strict=True)):
         if _is_open(f) and isinstance(v, core.Tensor) and v.dtype != f.dtype:
             raise invalid(
                 name,

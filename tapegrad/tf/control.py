@@ -9,12 +9,14 @@ import numpy as np
 
 from tapegrad.compiled.tracing import is_tracing
 from tapegrad.core import tensor as core
+from tapegrad.errors import SymbolicValueError
 from tapegrad.registry.places import has_values
 from tapegrad.tf import nest
 from tapegrad.tf.convert import convert, fresh
 from tapegrad.tf.dtypes import as_dtype, numpy_dtype
 from tapegrad.tf.errors import (
     InvalidArgumentError,
+    OperatorNotAllowedInGraphError,
     OpError,
     OutOfRangeError,
     ResourceExhaustedError,
@@ -43,7 +45,7 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
 def _selected(pred: Any, true_fn: Any, false_fn: Any) -> Any:
     """Both results, of which the running graph takes one: a zero cotangent stays zero, so the other has no influence.
 
-    Raises NotImplementedError where a branch assigns a variable, for both would.
+    Raises SymbolicValueError where a branch assigns a variable, for both would.
     """
     from tapegrad.compiled import cells
 
@@ -51,9 +53,9 @@ def _selected(pred: Any, true_fn: Any, false_fn: Any) -> Any:
     found = [true_fn(), false_fn()]
     after = cells.assigned()
     if before.keys() != after.keys() or any(after[k] is not before[k] for k in after):
-        raise NotImplementedError(
-            "tf.cond inside tf.function: a branch assigns a variable, and tapegrad computes both branches and takes one; write "
-            "variable.assign(tf.where(pred, new, variable))"
+        raise SymbolicValueError(
+            "tf.cond inside a function that is being traced: a branch assigns a variable, and tapegrad computes both branches and "
+            "takes one; to have it compiled, write variable.assign(tf.where(pred, new, variable))"
         )
     nest.assert_same_structure(found[0], found[1], check_types=False)
     leaves = [S.where(pred, *pair(x, y)) for x, y in zip(*map(nest.flatten, found), strict=True) if x is not None]
@@ -317,8 +319,8 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str |
     given = [convert(x) for x in inp]
     try:
         found = func(*given)
-    except OpError:
-        raise
+    except (OpError, SymbolicValueError, OperatorNotAllowedInGraphError):
+        raise  # the two latter: a function around it that is being traced has to run at once
     except Exception as error:
         kind = next((k for of, k in _AS_IN_PYTHON.items() if isinstance(error, of)), UnknownError)
         raise kind(None, None, f"{type(error).__name__}: {error} [Op:EagerPyFunc]") from error

@@ -5,20 +5,26 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import logging
 from typing import Any
 
 import numpy as np
 
 from tapegrad.compiled.tracing import is_tracing, outside_of_traces
 from tapegrad.core import tensor as core
+from tapegrad.errors import SymbolicValueError
 from tapegrad.registry.space import NUMPY, default_space
 from tapegrad.tf import nest
 from tapegrad.tf.concrete import ConcreteFunction
 from tapegrad.tf.convert import convert, identity
+from tapegrad.tf.errors import OperatorNotAllowedInGraphError
 from tapegrad.tf.export import export
 from tapegrad.tf.graph_gradients import RUNNING, Unrecorded, recorded
+from tapegrad.tf.singletons import MAKING
 from tapegrad.tf.specs import TensorSpec
 from tapegrad.tf.tensor import Tensor
+
+_LOG = logging.getLogger("tapegrad")
 
 
 class Function:
@@ -26,7 +32,9 @@ class Function:
 
     On TensorFlow's kernels it is traced once for each kind of arguments, and compiled (`tapegrad.function`).  On NumPy kernels
     there is nothing to compile: the body runs at every call, so what it does besides (printing, appending) happens every
-    time, and Python branches on values of tensors work as they stand.
+    time, and Python branches on values of tensors work as they stand.  So does, on TensorFlow's kernels too, a function of which
+    Python has to know values while it is traced: for an `if`, a `while`, a length.  Its first call is traced in vain, and it is
+    logged that the function is not compiled from then on.
     """
 
     def __init__(self, python_function: Any, input_signature: Any, words: dict[str, Any]) -> None:
@@ -35,6 +43,8 @@ class Function:
         self._words = words
         self._compiled: Any = None
         self._records = False  # whether `tf.gradients` was called in it
+        self._at_once = False  # whether Python has to know values in it
+        self._was_called = False
         functools.update_wrapper(self, python_function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -44,6 +54,20 @@ class Function:
             return _tensors(self.python_function(*args, **kwargs))
         if default_space() is NUMPY:
             args, kwargs = tuple(map(_taken, args)), {k: _taken(v) for k, v in kwargs.items()}
+        if RUNNING.depth:
+            return self._run(args, kwargs)
+        MAKING.begin(first=not self._was_called)
+        try:
+            found = self._run(args, kwargs)
+            if not self._was_called:
+                MAKING.check()
+                self._was_called = True
+            return found
+        finally:
+            MAKING.end()
+
+    def _run(self, args: Any, kwargs: Any) -> Any:
+        """The result; a function that turns out to need a tape around it begins again."""
         RUNNING.depth += 1
         try:
             return self._called(args, kwargs)
@@ -58,13 +82,27 @@ class Function:
     def _called(self, args: Any, kwargs: Any) -> Any:
         """The result, from the body or from what was compiled of it."""
         body = recorded(self.python_function) if self._records or RUNNING.tape is not None else self.python_function
-        if default_space() is NUMPY:
+        if self._at_once or default_space() is NUMPY:
             return _tensors(body(*args, **kwargs))
         from tapegrad.tf import compiling
 
         if self._compiled is None:
             self._compiled = compiling.compiled(body, self.input_signature, self._words)
-        return compiling.called(self._compiled, args, kwargs)
+        try:
+            return compiling.called(self._compiled, args, kwargs)
+        except TypeError as error:
+            if is_tracing() or not self._asks_for_values(error, args, kwargs):
+                raise  # a function around it that is being traced runs at once, as a whole
+            said = str(error).split(";", 1)[0]
+        _LOG.warning("%r runs at once from now on, as Python has to know values in it: %s", self, said)
+        self._at_once = True
+        return self._called(*nest.map_structure(_taken, (args, kwargs)))
+
+    def _asks_for_values(self, error: TypeError, args: Any, kwargs: Any) -> bool:
+        """Whether an error while it was traced says that Python, which AutoGraph would have rewritten, has to know values."""
+        if isinstance(error, OperatorNotAllowedInGraphError):
+            return bool(self._words["autograph"])
+        return isinstance(error, SymbolicValueError) or any(map(_is_text, nest.flatten((args, kwargs))))
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
@@ -150,6 +188,11 @@ def _taken(x: Any) -> Any:
 _ARRAYS = (np.ndarray, np.generic)
 
 
+def _is_text(x: Any) -> bool:
+    """Whether it is a tensor of strings, which stay on the host."""
+    return isinstance(x, core.Tensor) and bool(x.array.dtype.hasobject)
+
+
 def _tensors(found: Any) -> Any:
     """Results as a function gives them: numbers, texts and arrays are tensors."""
     if found is None or type(found) is Tensor:
@@ -181,7 +224,10 @@ def function(
     experimental_follow_type_hints: Any = None,
 ) -> Any:
     """A function that TensorFlow's kernels compile; on NumPy kernels it runs at once (see `Function`)."""
+    if input_signature is not None and not isinstance(input_signature, list | tuple):
+        raise TypeError(f"input_signature must be either a tuple or a list, got {type(input_signature)}.")
     words = {
+        "autograph": autograph,
         "jit_compile": jit_compile or experimental_compile,
         "reduce_retracing": reduce_retracing,
         "input_signature": input_signature,

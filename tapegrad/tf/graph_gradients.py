@@ -52,9 +52,9 @@ def recorded(function: Any) -> Any:
 
 
 def watch(tape: GradientTape, arguments: Any) -> None:
-    """Let a tape watch the arguments of which nothing is recorded yet."""
+    """Let a tape watch the arguments of which it has recorded nothing yet."""
     for x in nest.flatten(arguments):
-        if isinstance(x, core.Tensor) and is_inexact(x.read()[0].dtype) and x.read()[1] is None:
+        if isinstance(x, core.Tensor) and is_inexact(x.read()[0].dtype) and not tape.owns(x):
             tape.watch(x)
 
 
@@ -80,7 +80,7 @@ def gradients(
     sources = nest.flatten(xs)
     for k, x in enumerate(sources):
         stands = core.standing_for(x)
-        if isinstance(stands, core.Tensor) and is_inexact(stands.array.dtype) and stands.read()[1] is None:
+        if isinstance(stands, core.Tensor) and is_inexact(stands.array.dtype) and not tape.owns(stands):
             raise NotImplementedError(
                 f"tf.gradients: xs[{k}] was made inside of the tf.function of constants alone, and no tape knows what was computed "
                 "from it; give it to the function as an argument, or use tf.GradientTape and tape.watch"

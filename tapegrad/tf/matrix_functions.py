@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad.errors import SymbolicValueError
 from tapegrad.registry.places import has_values
 from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.errors import UnimplementedError, invalid
@@ -70,7 +71,7 @@ def logm(input: Any, name: str | None = None) -> Tensor:
         text = f"Value for attr 'T' of {x.dtype.name} is not in the list of allowed values: complex64, complex128"
         raise invalid("MatrixLogarithm", text)
     if not has_values(x.array):
-        raise UnimplementedError(None, None, "tf.linalg.logm inside tf.function: how many roots it takes depends on the values")
+        raise SymbolicValueError("tf.linalg.logm inside a function that is being traced: how many roots it takes depends on the values")
     eye, doubled = _identity(x), 0
     while np.abs(np.asarray(x.array) - np.asarray(eye.array)).sum(-1).max(initial=0) > 0.25 and doubled < 100:
         x, doubled = _root(x), doubled + 1
@@ -98,7 +99,7 @@ def lu(input: Any, output_idx_type: Any = np.int32, name: str | None = None) -> 
     """L and U in one matrix (the ones of L are not stored), and the rows p with input[p] = L U."""
     x = _square(input, "Lu")
     if not has_values(x.array):
-        raise UnimplementedError(None, None, "tf.linalg.lu inside tf.function: the order of the rows depends on the values")
+        raise SymbolicValueError("tf.linalg.lu inside a function that is being traced: the order of the rows depends on the values")
     order = _pivots(np.asarray(x.array))
     index = np.broadcast_to(order[..., None], x.array.shape)
     done = _eliminated(S.take_along_axis(x, fresh(np.ascontiguousarray(index)), axis=-2))

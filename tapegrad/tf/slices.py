@@ -106,6 +106,16 @@ class IndexedSlices:
     def __repr__(self) -> str:
         return f"IndexedSlices(indices={self._indices!r}, values={self._values!r}, dense_shape={self._dense_shape!r})"
 
+    def __str__(self) -> str:
+        shape = "" if self._dense_shape is None else f", dense_shape={self._dense_shape}"
+        return f"IndexedSlices(indices={self._indices}, values={self._values}{shape})"
+
+    def _map_values(self, f: Any) -> IndexedSlices:
+        return IndexedSlices(f(self._values), self._indices, self._dense_shape)
+
+    def _components(self) -> list[Any]:
+        return [x for x in (self._values, self._indices, self._dense_shape) if x is not None]
+
 
 def slices_of(rows: SparseRows) -> IndexedSlices:
     """What the engine has found, as TensorFlow gives it."""

@@ -72,6 +72,7 @@ class GradientTape:
         self._persistent = persistent
         self._warned = False
         self._entered = False
+        self._stopped = False  # whether it is inside `stop_recording`
 
     # -- recording ---------------------------------------------------------------------------------------
     def __enter__(self) -> Self:
@@ -101,6 +102,11 @@ class GradientTape:
                 self._ready()
                 self._tape.watch(x)
 
+    def owns(self, x: core.Tensor) -> bool:
+        """Whether this tape watches a tensor or has recorded how it came to be."""
+        node = x.read()[1]
+        return node is not None and self._tape._recorder in node.owners.recorders
+
     def watched_variables(self) -> tuple[Any, ...]:
         """The variables that this tape watches, in the order in which they were made."""
         return tuple(sorted(self._tape.watched_variables(), key=lambda v: getattr(v, "_born", math.inf)))
@@ -108,12 +114,16 @@ class GradientTape:
     @contextlib.contextmanager
     def stop_recording(self) -> Iterator[None]:
         """Record nothing to this tape inside; raises ValueError outside the context, RuntimeError for a tape without record."""
-        if not self._tape.recording:
-            if self._entered and not self._tape.spent:
-                raise ValueError("Tape is not recording.")
+        if not self._tape.recording and not (self._entered and not self._tape.spent):
             raise RuntimeError("Trying to stop recording a tape which is not recording.")
-        with self._tape.stop_recording():
-            yield
+        if self._stopped or not self._tape.recording:
+            raise ValueError("Tape is not recording.")
+        self._stopped = True
+        try:
+            with self._tape.stop_recording():
+                yield
+        finally:
+            self._stopped = False
 
     def reset(self) -> None:
         """Forget all that was recorded, and go on with an empty tape; raises ValueError outside the context."""
@@ -169,7 +179,7 @@ class GradientTape:
         if not isinstance(y, core.Tensor):
             raise ValueError(f"GradientTape.jacobian: target is a tf.Tensor, got {target!r}")
         xs = self._sources(sources)
-        self._may_loop(experimental_use_pfor)
+        self._may_loop("jacobian", experimental_use_pfor)
         jacobians = self._tape.jacobian(y, xs, mode, vectorized=bool(experimental_use_pfor))
         return nest.pack_sequence_as(sources, [found(j) for j in jacobians])
 
@@ -184,20 +194,23 @@ class GradientTape:
         """The Jacobian of each row of the target for the same row of the source, (n, *I) by (n, *J): (n, *I, *J)."""
         self._ready()
         _mode(unconnected_gradients)
-        y, x = convert(target), core.standing_for(source)
+        y, x = core.standing_for(target), core.standing_for(source)
+        for what, given in (("target", y), ("source", x)):
+            if not isinstance(given, core.Tensor):
+                raise ValueError(f"GradientTape.batch_jacobian: {what} is a tf.Tensor, got {given!r}")
         a, b = y.array.shape, x.array.shape
         if (a and len(a) < 2) or (b and len(b) < 2):
-            shapes = f"target {y.shape} and source {tuple(b)}"
+            shapes = f"target {tuple(a)} and source {tuple(b)}"
             raise ValueError(f"batch_jacobian: target and source must have rank at least 2 (a batch axis and another), got {shapes}")
         if not a or not b or a[:1] != b[:1]:
-            raise ValueError(f"Need first dimension of target shape ({y.shape}) and source shape ({b}) to match.")
-        self._may_loop(experimental_use_pfor)
+            raise ValueError(f"Need first dimension of target shape ({tuple(a)}) and source shape ({b}) to match.")
+        self._may_loop("batch_jacobian", experimental_use_pfor)
         return found(self._tape.batch_jacobian(y, x, "zero", vectorized=bool(experimental_use_pfor)))
 
-    def _may_loop(self, at_once: bool) -> None:
+    def _may_loop(self, what: str, at_once: bool) -> None:
         if not at_once and not self._persistent:
             raise RuntimeError(
-                "GradientTape must be created with persistent=True to compute the jacobian with eager execution enabled and "
+                f"GradientTape must be created with persistent=True to compute the {what} with eager execution enabled and "
                 "with experimental_use_pfor set to False."
             )
 
@@ -227,7 +240,8 @@ class GradientTape:
 
 def _seed(y: Any, g: Any) -> Any:
     """A cotangent in the dtype and shape of its target."""
-    t = convert(g, y.array.dtype, prefer=True) if not isinstance(g, core.Tensor) else convert(g)
+    is_typed = isinstance(g, core.Tensor) or hasattr(g, "dtype")  # an array of NumPy's does not adapt
+    t = convert(g) if is_typed else convert(g, y.array.dtype, prefer=True)
     if t.array.dtype != y.array.dtype:
         raise invalid(
             None, f"output_gradients: expected a {short(y.array.dtype)} tensor, but it is a {short(t.array.dtype)} tensor"

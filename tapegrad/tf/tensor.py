@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from tapegrad.core import tensor as core
+from tapegrad.errors import SymbolicValueError
 from tapegrad.registry.places import has_values
 from tapegrad.tf.dtypes import DType, as_dtype
 from tapegrad.tf.errors import OperatorNotAllowedInGraphError
@@ -111,8 +112,8 @@ class Tensor(core.Tensor):
         n = self.array.shape[0]
         if type(n) is not int:
             raise OperatorNotAllowedInGraphError(
-                "Iterating over a symbolic `tf.Tensor` is not allowed where its first length is not known (tf.function has no "
-                "AutoGraph here): give that length in input_signature, or use tf.map_fn or tf.scan on a tensor of known length"
+                "Iterating over a symbolic `tf.Tensor` is not allowed where its first length is not known; to have it compiled, "
+                "give that length in input_signature, or use tf.map_fn or tf.scan on a tensor of known length"
             )
         return iter([self[i] for i in range(n)])
 
@@ -221,7 +222,7 @@ def values(x: core.Tensor) -> Any:
     """A copy of the values: an array, or a scalar for a 0-d tensor."""
     raw = x.read()[0]
     if not has_values(raw):
-        raise NotImplementedError("numpy() is only available when eager execution is enabled: a tf.function is being traced.")
+        raise SymbolicValueError("numpy() is only available when eager execution is enabled: a tf.function is being traced.")
     found = np.array(raw)
     return found if found.shape else found[()]
 
@@ -241,8 +242,7 @@ def _lines(text: str) -> str:
 
 _NO_TRUTH = (
     "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: a tf.function is being traced, and its values are not known "
-    "yet. tapegrad has no AutoGraph, which rewrites `if` and `while`: write tf.where or tf.cond, or compute the condition outside, "
-    "or call tf.config.run_functions_eagerly(True)."
+    "yet; to have it compiled, write tf.where or tf.cond, or compute the condition outside"
 )
 
 

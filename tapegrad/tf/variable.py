@@ -5,18 +5,20 @@ from __future__ import annotations
 import itertools
 import threading
 from enum import Enum
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
 from tapegrad.compiled.tracing import outside_of_traces, settled
 from tapegrad.core import tensor as core
+from tapegrad.core.recorder import EMPTY, state
 from tapegrad.sparse import SparseRows
 from tapegrad.tf.convert import convert, convert_raw, fresh, identity
 from tapegrad.tf.dtypes import DType, as_dtype, numpy_dtype
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.names import scoped
 from tapegrad.tf.shapes import TensorShape, shape_of
+from tapegrad.tf.singletons import MAKING
 from tapegrad.tf.slices import IndexedSlices
 from tapegrad.tf.tensor import CPU, Absent, Reference, Tensor, made, shown, truth, values
 from tapegrad.tf.variable_parts import give_operators
@@ -89,6 +91,7 @@ class Variable(Scatters, CoreVariable):
                 f"The initial value's shape ({tuple(raw.shape)}) is not compatible with the explicitly supplied `shape` "
                 f"argument ({self._spec})."
             )
+        MAKING.met(self)
         self._born = next(_BIRTHS)
         self._constraint = constraint
         self._synchronization = synchronization
@@ -211,7 +214,7 @@ class Variable(Scatters, CoreVariable):
         """Replace the value by one of the same shape and dtype.  What tapes have recorded is not changed."""
         raw = self._new_value(value, "assign value")
         self.array = raw.copy() if isinstance(value, core.Tensor) else raw
-        return self if read_value else None
+        return self._accessed() if read_value else None
 
     def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
         """Add to the value."""
@@ -230,7 +233,13 @@ class Variable(Scatters, CoreVariable):
                 raise invalid(None, f"cannot update variable with shape {self.shape} using a Tensor with shape {tuple(raw.shape)}")
             delta = made(raw)
         how(self, delta)
-        return self if read_value else None
+        return self._accessed() if read_value else None
+
+    def _accessed(self) -> Self:
+        """The variable itself, which the tapes of this thread watch: what gives its value reads it."""
+        if state.active is not EMPTY:
+            self.read()
+        return self
 
     # -- protocols -----------------------------------------------------------------------------------------
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:

@@ -37,6 +37,9 @@ class Scatters:
         def shape(self) -> TensorShape:
             """The length of each axis."""
 
+        def _accessed(self) -> Any:
+            """The variable itself, watched."""
+
     def _scatter(self, delta: Any, how: str) -> Any:
         if not isinstance(delta, IndexedSlices):
             raise TypeError(f"sparse_delta is not IndexedSlices: {delta}")
@@ -60,7 +63,7 @@ class Scatters:
         at, new = (host(at), host(convert(value, raw.dtype))) if on_numpy else (at, convert_raw(value, raw.dtype)[0])
         with self._refusing(new, op):
             self.array = scattered(raw, at, new, how)
-        return self
+        return self._accessed()
 
     @contextlib.contextmanager
     def _refusing(self, new: Any, op: str) -> Iterator[None]:

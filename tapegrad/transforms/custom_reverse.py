@@ -137,8 +137,8 @@ def _takes_variables(grad_fn: Callable[..., Any]) -> bool:
 def _unexpected(name: str, variables: Sequence[Variable]) -> str:
     listed = ", ".join(repr(v.name) if v.name else f"{v.dtype} {v.shape}" for v in variables)
     return (
-        f"custom_gradient: {name} reads variables that are watched ({listed}), so its grad_fn is called with a keyword "
-        "`variables`; write def grad_fn(*cotangents, variables): return gradients, gradients_of_variables, or give them "
+        f"custom_gradient: {name} reads variables that are watched ({listed}), so its grad_fn must accept keyword argument "
+        "'variables'; write def grad_fn(*cotangents, variables): return gradients, gradients_of_variables, or give them "
         f"to {name} as arguments"
     )
 

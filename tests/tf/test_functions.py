@@ -110,8 +110,22 @@ def test_random_numbers_are_drawn_in_each_call_and_repeat_for_a_seed():
 
 
 @pytest.mark.usefixtures("on_tensorflow")
-def test_a_tensor_is_no_python_bool_while_it_is_traced():
-    f = tf.function(lambda x: x if x > 0 else -x)
+def test_what_python_has_to_know_makes_a_function_run_at_once_and_is_logged(log):
+    runs = []
+
+    @tf.function
+    def f(x):
+        runs.append(1)
+        return x if x > 0 else -x
+
+    assert [f(tf.constant(v)).numpy() for v in (1.5, -2.5)] == [1.5, 2.5]
+    assert len(runs) == 3  # once in vain
+    assert [r.getMessage().partition(" runs ")[2][:36] for r in log.records] == ["at once from now on, as Python has t"]
+
+
+@pytest.mark.usefixtures("on_tensorflow")
+def test_without_autograph_a_tensor_is_no_python_bool():
+    f = tf.function(lambda x: x if x > 0 else -x, autograph=False)
     with pytest.raises(TypeError, match=r"not allowed.*tf\.cond"):
         f(tf.constant(1.0))
     tf.config.run_functions_eagerly(True)
@@ -119,6 +133,40 @@ def test_a_tensor_is_no_python_bool_while_it_is_traced():
         assert f(tf.constant(-1.0)).numpy() == 1.0
     finally:
         tf.config.run_functions_eagerly(False)
+
+
+@pytest.mark.usefixtures("on_tensorflow")
+def test_what_was_written_while_traced_in_vain_is_written_once():
+    v = tf.Variable(1.0)
+
+    @tf.function
+    def f(x):
+        v.assign_add(x)
+        return v * 1.0 if v > 2.0 else v * -1.0
+
+    assert [f(tf.constant(1.0)).numpy(), f(tf.constant(1.0)).numpy(), v.numpy()] == [-2.0, 3.0, 3.0]
+
+
+@pytest.mark.usefixtures("kernels")
+def test_a_function_makes_variables_in_its_first_call_alone():
+    kept = []
+
+    @tf.function
+    def f(x, n):
+        if len(kept) < n:
+            kept.append(tf.Variable(1.0))
+        return kept[0] * x
+
+    assert f(tf.constant(2.0), 1).numpy() == 2.0
+    with pytest.raises(ValueError, match=r"singleton tf\.Variables created on the first call"):
+        f(tf.constant(2.0), 2)
+    assert tf.Variable(3.0).numpy() == 3.0  # outside, any may be made
+
+
+def test_a_variable_that_nobody_keeps_would_be_made_in_each_call():
+    f = tf.function(lambda x: tf.Variable(1.0) * x)
+    with pytest.raises(ValueError, match="created once or created outside"):
+        f(tf.constant(2.0))
 
 
 @pytest.mark.usefixtures("on_tensorflow")
@@ -130,14 +178,6 @@ def test_cond_takes_one_of_two_results_and_its_derivative():
             tape.watch(x)
             found = f(x)
         np.testing.assert_allclose([found.numpy(), tape.gradient(found, x).numpy()], [y, g], rtol=1e-6)
-
-
-@pytest.mark.usefixtures("on_tensorflow")
-def test_cond_does_not_assign_in_both_branches():
-    v = tf.Variable(1.0)
-    f = tf.function(lambda x: tf.cond(x > 0, lambda: v.assign(x) + 0.0, lambda: x))
-    with pytest.raises(NotImplementedError, match=r"variable\.assign\(tf\.where"):
-        f(tf.constant(1.0))
 
 
 @pytest.mark.usefixtures("on_tensorflow")
