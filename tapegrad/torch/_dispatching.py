@@ -235,6 +235,8 @@ def install() -> None:
         for name, f in list(vars(module).items()):
             if not name.startswith("_") and _is_function(f) and name not in _NOT_OF_TENSORS:
                 setattr(module, name, asking(f))
+    layers = import_module("tapegrad.torch.nn.modules.linear")  # calls its function without looking it up
+    layers._linear = sys.modules["tapegrad.torch.nn.functional"].linear  # type: ignore[attr-defined]
     for name in dir(Tensor):
         f = getattr(Tensor, name, None)
         if isinstance(f, FunctionType) and not name.startswith("_") and name not in ("read", "as_subclass"):

@@ -233,7 +233,7 @@ def _pass_down(x: Any, made: Any, but: Any) -> None:
 def _take_over(x: Any, raw: Any, made: Any, before: int, store: Storage, counted: bool) -> None:
     """Nobody else uses the memory of `x`: it gets that of the new value."""
     if type(made) is np.ndarray and (made.base is not None or made is raw):
-        made = made.copy()
+        made = made.copy(order="K" if type(raw) is np.ndarray and made.strides == raw.strides else "C")
     x.array = made
     if type(raw) is not np.ndarray:
         if x.node is not None and counted:

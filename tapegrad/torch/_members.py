@@ -168,8 +168,12 @@ def _get_version(self: Any) -> int:
 def clone(self: Any, *, memory_format: Any = None) -> Any:
     """A copy that is part of the graph."""
     y = STYLE.astype(self, self.array.dtype)
-    if y.array is self.array or (type(y.array) is np.ndarray and y.array.base is not None):
-        y.array = another(y.array)
+    raw = y.array
+    if type(raw) is np.ndarray and not raw.flags.c_contiguous:
+        keeps = (memory_format is None or str(memory_format) == "torch.preserve_format") and 0 not in self.array.strides
+        y.array = raw.copy(order="K" if keeps else "C")
+    elif raw is self.array or (type(raw) is np.ndarray and raw.base is not None):
+        y.array = another(raw)
     return y
 
 

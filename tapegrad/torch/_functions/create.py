@@ -14,6 +14,7 @@ from tapegrad.torch._devices import device_of
 from tapegrad.torch._dtypes import DEFAULT, default_of, dtype_of, numpy_of
 from tapegrad.torch._functions._build import FUNCTIONS, METHODS, function
 from tapegrad.torch._inplace import in_place
+from tapegrad.torch._memory_order import memory_order, permuted, restored
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor, fresh, wrap
 
@@ -158,7 +159,9 @@ def _like(name: str, doc: str) -> Any:
         raw = input.read()[0]
         kind = raw.dtype if dtype is None else numpy_of(dtype)
         make = np.ones if name == "ones_like" else np.zeros
-        return finished(make(raw.shape, kind), requires_grad, None, device_of(raw) if device is None else device)
+        order = memory_order(input)
+        made = make(raw.shape, kind) if order is None else restored(make(permuted(raw.shape, order), kind), order)
+        return finished(made, requires_grad, None, device_of(raw) if device is None else device)
 
     create.__name__ = create.__qualname__ = name
     create.__doc__ = doc

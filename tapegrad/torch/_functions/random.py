@@ -25,6 +25,7 @@ from tapegrad.torch._functions._build import FUNCTIONS, METHODS, function, metho
 from tapegrad.torch._functions._stacks import NO_RANDOM, drawn_for_items, stacked_items
 from tapegrad.torch._functions.create import finished, lengths
 from tapegrad.torch._generator import Generator
+from tapegrad.torch._memory_order import memory_order, permuted, restored
 from tapegrad.torch._tensor import Tensor
 from tapegrad.torch._uniform import DIGITS
 
@@ -125,8 +126,12 @@ def _creator(name: str, kernel: str, fill: str, of: Callable[[np.dtype[Any]], Dr
         pin_memory: bool = False,
         generator: Any = None,
     ) -> Any:
-        draw = of(floating(dtype or input.dtype, kernel))
-        return finished(drawn(tuple(input.shape), draw, generator), requires_grad, None, input.device if device is None else device)
+        kind, order = floating(dtype or input.dtype, kernel), None if levels() else memory_order(input)
+        where = input.device if device is None else device
+        if order is None:
+            return finished(drawn(tuple(input.shape), of(kind), generator), requires_grad, None, where)
+        draw = of(kind) if of is even else bell(kind, contiguous=False)
+        return finished(restored(drawn(permuted(input.shape, order), draw, generator), order), requires_grad, None, where)
 
     create.__name__ = create.__qualname__ = name
     like.__name__ = like.__qualname__ = f"{name}_like"
@@ -185,10 +190,12 @@ def randint_like(
     """Integers evenly spread over low, ..., high - 1, of a tensor's shape and dtype; `randint_like(x, high)` starts at 0."""
     if high is None:
         low, high = 0, low
-    return randint(
-        low or 0, high, tuple(input.shape), dtype=dtype or input.dtype, device=input.device if device is None else device,
-        requires_grad=requires_grad,
+    order = None if levels() else memory_order(input)
+    found = randint(
+        low or 0, high, tuple(input.shape) if order is None else permuted(input.shape, order), dtype=dtype or input.dtype,
+        device=input.device if device is None else device, requires_grad=requires_grad and order is None,
     )  # fmt: skip
+    return found if order is None else finished(restored(np.asarray(found.array), order), requires_grad, None, found.device)
 
 
 def _whole(where: str, name: str, value: Any) -> int:

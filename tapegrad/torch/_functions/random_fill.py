@@ -23,6 +23,7 @@ from tapegrad.torch._functions.random import (
     integers,
     value,
 )
+from tapegrad.torch._memory_order import memory_order, permuted, restored
 from tapegrad.torch._tensor import STYLE, Tensor, wrap
 from tapegrad.torch._uniform import DIGITS
 
@@ -34,11 +35,13 @@ def filled(x: Any, draw: Draw, generator: Any) -> Any:
 
 def _in_its_order(x: Any, draw: Draw, generator: Any) -> Any:
     raw, shape = x.array, tuple(x.shape)
-    if type(raw) is not np.ndarray or raw.flags.c_contiguous:
+    if type(raw) is np.ndarray:
+        axes: Any = None if raw.flags.c_contiguous else sorted(range(len(shape)), key=lambda k: -abs(raw.strides[k]))
+    else:
+        axes = None if levels() else memory_order(x)
+    if axes is None:
         return wrap(_scalar(drawn(shape, draw, generator)))
-    axes = sorted(range(len(shape)), key=lambda k: -abs(raw.strides[k]))
-    values = drawn(tuple(shape[k] for k in axes), draw, generator)
-    return wrap(np.ascontiguousarray(values.transpose(np.argsort(axes))))
+    return wrap(restored(drawn(permuted(shape, axes), draw, generator), axes))
 
 
 def _scalar(raw: Any) -> Any:
@@ -46,7 +49,9 @@ def _scalar(raw: Any) -> Any:
 
 
 def _is_contiguous(x: Any) -> bool:
-    return type(x.array) is not np.ndarray or bool(x.array.flags.c_contiguous)
+    if type(x.array) is np.ndarray:
+        return bool(x.array.flags.c_contiguous)
+    return bool(levels()) or memory_order(x) is None
 
 
 @method

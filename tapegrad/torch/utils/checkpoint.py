@@ -8,20 +8,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from tapegrad import transforms
+from tapegrad.core.recorder import state
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.errors import TapegradError
 from tapegrad.torch._backward import run_backward
 from tapegrad.torch._missing import refusing
 from tapegrad.torch._modes import enable_grad
-from tapegrad.torch._recorder import own
+from tapegrad.torch._recorder import OWNERS, is_enabled, own
 from tapegrad.torch._tensor import Tensor
 from tapegrad.torch.autograd.function import Function
 from tapegrad.torch.func._batches import styled
+from tapegrad.torch.utils._recomputed import CheckpointError, Frame, recording
 from tapegrad.tree import flatten
-
-
-class CheckpointError(RuntimeError):
-    """What was computed again is not what was computed first."""
 
 
 def noop_context_fn() -> tuple[Any, Any]:
@@ -41,7 +39,8 @@ def checkpoint(
 ) -> Any:
     """The value of a function whose intermediate values are not kept, but computed again where a gradient needs them.
 
-    Random numbers are the same ones again, unless `preserve_rng_state=False`.
+    Random numbers are the same ones again, unless `preserve_rng_state=False`.  Where a tape of another style records too, and in
+    transforms of functions, the checkpoint is one step of the graph, and runs to its end when it is computed again.
     """
     preserve = kwargs.pop("preserve_rng_state", True)
     if use_reentrant is None:
@@ -63,7 +62,13 @@ def checkpoint(
         return CheckpointFunction.apply(_Again(function, preserve, contextlib.nullcontext, contextlib.nullcontext), *args)
     first, later = context_fn()
     again = _Again(function, preserve, lambda: first, lambda: later)
-    return _not_reentrant(again, args, kwargs)
+    if state.active is not OWNERS:
+        return _not_reentrant(again, args, kwargs) if is_enabled() else again(*args, **kwargs)
+    frame = Frame(again, args, kwargs, determinism_check, early_stop if _EARLY_STOP.on is None else _EARLY_STOP.on)
+    with recording(frame):
+        found = again(*args, **kwargs)
+    frame.is_whole = True
+    return found
 
 
 class _Again:
@@ -192,9 +197,21 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
     return run(end + 1, len(steps) - 1)(input)
 
 
-def set_checkpoint_early_stop(enable: bool) -> Any:
-    """Recomputation here always runs to its end."""
-    return contextlib.nullcontext()
+class _EarlyStop:
+    on: bool | None = None
+
+
+_EARLY_STOP = _EarlyStop()
+
+
+@contextlib.contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """Inside, whether a checkpoint that is computed again stops once it has all that was saved."""
+    was, _EARLY_STOP.on = _EARLY_STOP.on, enable
+    try:
+        yield
+    finally:
+        _EARLY_STOP.on = was
 
 
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Any:
@@ -202,6 +219,20 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Any:
     return contextlib.nullcontext()
 
 
-__getattr__ = refusing(globals())
+_SELECTIVE = ("CheckpointPolicy", "SelectiveCheckpointContext", "create_selective_checkpoint_contexts")
+_refused = refusing(globals())
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
+
+def __getattr__(name: str) -> Any:
+    """What selective checkpoints need lets functions ask their arguments: it is there for who names it."""
+    if name in _SELECTIVE:
+        from importlib import import_module
+
+        return getattr(import_module("tapegrad.torch.utils._selective"), name)
+    return _refused(name)
+
+
+__all__ = [
+    "CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn", "set_checkpoint_debug_enabled",
+    "set_checkpoint_early_stop",
+]  # fmt: skip

@@ -111,7 +111,8 @@ def multi_head_attention_forward(
     bias = _mask(attn_mask, key_padding_mask, (n, num_heads, length), q.array.dtype, more, is_causal, k.array.shape[2])
     if need_weights:
         w = S.attention_weights(q, k, bias)
-        y = S.matmul(dropout(w, dropout_p, training) if dropout_p else w, v)
+        w = dropout(w, dropout_p, training) if dropout_p else w  # these are the weights that are given back
+        y = S.matmul(w, v)
     else:
         w = None
         y = scaled_dot_product_attention(q, k, v, bias, dropout_p if training else 0.0)

@@ -10,6 +10,7 @@ import numpy as np
 
 import tapegrad.nn  # noqa: F401  declares its ops
 from tapegrad.torch._inplace import update
+from tapegrad.torch._memory_order import memory_order, permuted, restored
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import wrap
 
@@ -159,11 +160,20 @@ def _checked(p: float) -> None:
 
 def _kept(input: Any, p: float, shape: Any) -> Any:
     """What each element is multiplied with: 0 with probability p, and else 1 / (1 - p)."""
+    raw = _ones_and_zeros(input, p, shape)
+    return wrap(raw / raw.dtype.type(1 - p) if p < 1 else raw)
+
+
+def _ones_and_zeros(input: Any, p: float, shape: Any) -> Any:
+    """Zeros with probability p, and ones, drawn in the order of memory where there is one for each element."""
     from tapegrad.torch import empty
 
-    noise = empty(tuple(shape), dtype=input.dtype, device=input.device).bernoulli_(1 - p)
-    raw = noise.array
-    return wrap(raw / raw.dtype.type(1 - p)) if p < 1 else noise
+    order = memory_order(input) if tuple(shape) == tuple(input.array.shape) else None
+    size = tuple(shape) if order is None else permuted(shape, order)
+    noise = empty(size, dtype=input.dtype, device=input.device).bernoulli_(1 - p)
+    if order is None:
+        return noise.array
+    return restored(noise.array, order) if type(noise.array) is np.ndarray else S.permute_dims(noise, tuple(np.argsort(order))).array
 
 
 def _dropped(input: Any, p: float, training: bool, inplace: bool, shape: Any = None) -> Any:
@@ -238,9 +248,7 @@ def _alpha(input: Any, p: float, training: bool, inplace: bool, shape: Any) -> A
         return S.multiply(input, 0.0)
     low = 1.7580993408473766
     a = 1 / math.sqrt((low * low * p + 1) * (1 - p))
-    from tapegrad.torch import empty
-
-    noise = empty(tuple(shape), dtype=input.dtype, device=input.device).bernoulli_(1 - p).array
+    noise = _ones_and_zeros(input, p, shape)
     shift = wrap((noise - 1) * noise.dtype.type(low * a) + noise.dtype.type(low * a * p))
     factor = wrap(noise * noise.dtype.type(a))
     if inplace:

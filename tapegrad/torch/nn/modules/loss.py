@@ -79,13 +79,13 @@ def _made(name: str, options: str, takes: str, function: str, more: str) -> Any:
         f"        Loss.__init__(self, {old})",
         *stored,
         f"    def forward(self, {takes}):",
-        f"        return function({takes}{passed}, reduction=self.reduction)",
+        f"        return F.{function}({takes}{passed}, reduction=self.reduction)",
     ]
     weighted = any(p in _BUFFERS for p in extra)
     space: dict[str, Any] = {
         "Base": _WeightedLoss if weighted else _Loss,
         "Loss": _Loss,
-        "function": getattr(F, function),
+        "F": F,
     }
     exec("\n".join(lines), space)
     found = space[name]
