@@ -60,7 +60,8 @@ def update(x: Any, function: Callable[..., Any], *args: Any, overwriting: bool =
     update of parameters between two sweeps.  Overwritten values are another matter: no gradient at them can be meant.
     """
     plain = type(x.array) is np.ndarray
-    usual = plain and _is_made_here(x)
+    info = getattr(x, "_view", None)
+    usual = plain and _is_made_here(x, info)
     if not usual:
         check(x, constant=constant)
     before = tick()
@@ -71,7 +72,11 @@ def update(x: Any, function: Callable[..., Any], *args: Any, overwriting: bool =
     made = y.array
     if not plain or type(made) is not np.ndarray or made.dtype is not x.array.dtype or made.shape != x.array.shape:
         y = fitting(x, y)
-    elif usual and not overwriting and _is_handed_over(x, y, made, before):
+    elif (
+        usual
+        and not overwriting
+        and (_is_handed_over(x, y, made, before) if info is None else _is_put_back(x, y, made, info))
+    ):
         return x
     del made
     if (overwriting or y.node is None) and _is_known(x.node):
@@ -80,7 +85,7 @@ def update(x: Any, function: Callable[..., Any], *args: Any, overwriting: bool =
     return x
 
 
-def _is_made_here(x: Any) -> bool:
+def _is_made_here(x: Any, info: View | None) -> bool:
     """Whether a tensor, and what it is a view of, were made by recorded ops of PyTorch's style alone: nothing is to be refused."""
     node = x.node
     if (
@@ -92,7 +97,6 @@ def _is_made_here(x: Any) -> bool:
         or 0 in x.array.strides
     ):
         return False
-    info = view_of(x)
     if info is None:
         return True
     base = info.base.node
@@ -124,6 +128,29 @@ def _is_handed_over(x: Any, y: Any, made: Any, before: int) -> bool:
         store.count(before)
     else:
         store.version += 1
+    return True
+
+
+def _is_put_back(x: Any, y: Any, made: Any, info: View) -> bool:
+    """What `commit` does for what one index shows of a tensor that is no view, in the usual case alone: whether it was that."""
+    base, node, steps = info.base, y.node, info.steps
+    index = getattr(steps[0][1], "index", None)
+    if (
+        node is None
+        or len(steps) != 1
+        or index is None
+        or base.node.op.name in _MAY_BE_KEPT
+        or getattr(base, "_view", None) is not None
+    ):
+        return False
+    raw, store, number = x.array, x._store, tick()
+    if node.s is made or node.t is made or type(node.s) is tuple:
+        _keep_output(node, made, raw)
+    base.node = note_put(base, y, index)
+    np.copyto(raw, made)
+    wrote(store, raw, number=number)
+    x.node = node
+    spoil(store, x, True)
     return True
 
 

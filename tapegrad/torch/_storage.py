@@ -119,7 +119,14 @@ def wrote(storage: Storage, raw: Any, *, counted: bool = True, number: int | Non
         storage.version += 1
         return
     seq = LAST[0] = tick() if number is None else number
-    log = _note(storage, raw, seq)
+    memory, seqs = raw if raw.base is None else raw.base, storage.seqs
+    log = WRITTEN.get(id(memory))
+    if log is not None and log.storage is storage and 0 < len(seqs) < 64 and log.where() is memory:
+        storage.version += 1  # what `_note` does, of a loop of writes for all but the first
+        seqs.append(seq)
+        log.last = seq
+    else:
+        log = _note(storage, raw, seq)
     log.hard = seq
     if storage.apart:
         log.note_part(seq, raw if part is None else part)

@@ -318,7 +318,8 @@ def note_put(x: Any, value: Any, index: Any) -> Any:
         found = _PUTS[p is None, q is None] = variant, variant.saved
     variant, names = found
     if names == _WHOLE:
-        return make_node(variant, p, q, (index, spec_of(x.array), spec_of(value.array)), None, owners)
+        whole = p.s[1] if p.op is variant else spec_of(x.array)  # of a tensor that was written to just before
+        return make_node(variant, p, q, (index, whole, spec_of(value.array)), None, owners)
     saved = tuple([index if n == "index" else spec_of((x if n == "x.spec" else value).array) for n in names])
     s, t = (saved, None) if len(saved) > 2 else (*saved, None, None)[:2]
     return make_node(variant, p if p is not None else q, q if p is not None else None, s, t, owners)
