@@ -55,7 +55,8 @@ def run_check(arguments: list[str]) -> int:
     bar = Bar(o.function)
     try:
         result = _refusing(
-            examine, found(o.function), vjp=vjp, framework=o.framework, profile=o.profile, seed=o.seed, only=o.only, skip=o.skip,
+            "give --vjp pkg.mod:g", examine,
+            found(o.function), vjp=vjp, framework=o.framework, profile=o.profile, seed=o.seed, only=o.only, skip=o.skip,
             prove=o.prove, progress=bar, inputs=words_of(o.words),
         )  # fmt: skip
     finally:
@@ -76,7 +77,8 @@ def run_compare(arguments: list[str]) -> int:
 
     try:
         result = _refusing(
-            compare, found(o.first), found(o.second), frameworks=(o.framework, None), profile=o.profile, seed=o.seed,
+            "give --values", compare,
+            found(o.first), found(o.second), frameworks=(o.framework, None), profile=o.profile, seed=o.seed,
             gradients=not o.values, **words_of(o.words),
         )  # fmt: skip
     except GradientCheckError as error:
@@ -115,13 +117,14 @@ def number(text: str) -> int:
     return int(text, 0)
 
 
-def _refusing(run: Callable[..., Any], *args: Any, **words: Any) -> Any:
+def _refusing(instead: str, run: Callable[..., Any], *args: Any, **words: Any) -> Any:
+    """What `run` gives; a refusal that says what to write in Python says what to write here, `instead`."""
     from tapegrad.errors import ArgumentError
 
     try:
         return run(*args, **words)
     except ArgumentError as error:
-        told = str(error).replace("give check(..., vjp=lambda g, x: ...)", "give --vjp pkg.mod:g")
+        told = str(error).replace("give check(..., vjp=lambda g, x: ...)", instead)
         raise UsageError(told) from error
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.testing.numeric import compare, dot
-from tapegrad.testing.trial import filled
+from tapegrad.testing.trial import filled, fresh
 
 if TYPE_CHECKING:
     from tapegrad.testing.trial import Trial
@@ -65,6 +65,18 @@ def _difference(t: Trial, k: int, at: tuple[int, ...], move: complex) -> float:
         x[at] += sign * move
         ends.append(t.moved([x if j == k else a for j, a in enumerate(t.active)]))
     return dot(t.gs, [y - z for y, z in zip(*ends, strict=True)])
+
+
+def order_of_arguments(t: Trial, numeric: list[Any]) -> str | None:
+    """Whether the vjp is right if it is called with its arguments in another order."""
+    if len(t.gs) != 1 or not any(map(np.any, numeric)):
+        return None
+    for order, found in t.system.in_other_orders(fresh(t.kept), t.gs[0].copy()):
+        if all(map(_close, filled(found, t.active), numeric)):
+            names = ", ".join(t.settings.names)
+            taken = ", ".join(names if part == "xs" else part for part in order.split(", "))
+            return f"the vjp takes ({taken}); it is called with ({'g, y' if 'y' in order else 'g'}, {names})"
+    return None
 
 
 def cause(t: Trial, numeric: list[Any]) -> str | None:

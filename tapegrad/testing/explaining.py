@@ -27,6 +27,8 @@ _CALLS = 9  # what happens at every so many calls is not looked for beyond these
 _COMPARING = frozenset(["linear", "layout", "pure", "accumulate", "batch", "subsets", "rows", "permuted", "shared"])
 #: What else is looked at where a failure is, and costs little.
 _ASIDE = ("numeric", "linear", "forward", "second", "layout", "precision", "repeat")
+#: What a vjp looks like whose arguments are in another order.
+_MISTAKEN = frozenset(["numeric", "swept", "raises", "shape", "finite", "linear", "kink"])
 _SECONDS, _SECONDS_COMPILED = 0.4, 6.0  # for shrinking: a new shape costs a JAX function about a second
 
 
@@ -39,6 +41,8 @@ def explain(session: Session, point: Point, failure: Failure) -> None:
         t = _trial(session, point)
         point.gs = [g.copy() for g in t.gs] if t is not None else None
     told, computed = _cause(session, point) if name in ("numeric", "swept") else (None, False)
+    order = _order(session, point) if told is None and name in _MISTAKEN else None
+    told = order or told
     if name != "swept":
         point, failure = _shrunk(session, point, failure)
     result = session.result
@@ -53,6 +57,8 @@ def explain(session: Session, point: Point, failure: Failure) -> None:
                 lines += _gradients(t.widened() or t, told, computed=computed)
             except Exception:  # the report does not fail with the function
                 t = None
+    if order is not None and ("cause", order) not in lines:
+        lines.append(("cause", order))
     lines += failure.lines + [line for line in where if line not in failure.lines]
     if not where and name in ("numeric", "finite", "kink"):
         lines += [("where", text) for text in session.region() if text]
@@ -111,6 +117,16 @@ def _cause(session: Session, point: Point) -> tuple[str | None, bool]:
             return (causes.cause(t, numeric), True) if numeric is not None else (None, False)
         except Exception:  # the report does not fail with the function
             return None, False
+
+
+def _order(session: Session, point: Point) -> str | None:
+    """Whether a derivative that is written by hand has its arguments in another order."""
+    t = _trial(session, point)
+    if t is None or t.empty or not hasattr(session.system, "vjp"):
+        return None
+    with np.errstate(all="ignore"):
+        numeric = causes.numeric_gradient(t)
+        return None if numeric is None else causes.order_of_arguments(t, numeric)
 
 
 def _gradients(t: Trial, told: str | None, *, computed: bool) -> Lines:

@@ -14,6 +14,8 @@ import numpy as np
 from tapegrad.testing.numeric import dot
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from tapegrad.testing.trial import Trial
 
 _H = 1e-4
@@ -56,6 +58,53 @@ def _jumps(t: Trial, u: list[Any]) -> bool:
         if len(sizes) == 2 and not stays(sizes[0], sizes[1], sizes[1]):
             return False
     return bool(stays(*sizes)) and sizes[2] > 1e-9 * t.settings.usual
+
+
+#: Moves, of an argument: some that double precision resolves, from and to, as smooth functions show at each of them; and
+#: some over a distance on which what is rounded to single precision has three values at most, so that two have five.
+STILL = ((-3e-13, 3e-13), (2e-12, 2.6e-12), (-1e-14, 1e-14), (-6e-14, -4e-14))
+ALONG = np.linspace(-4.5e-8, 4.5e-8, 19)
+STEPS = 6
+ROUNDED = 1e-13  # of the value: less than that is no step
+_TRIED = 8  # entries
+
+
+def narrow_stairs(t: Trial) -> bool:
+    """Whether values are steps, too narrow for rounding to single precision inside, wherever they change at all.
+
+    So are those of ``round(x, 3)`` at 600,000, which look smooth at every step that shows what single precision rounds.
+    """
+    with np.errstate(all="ignore"):
+        if not any(_flat(t, move) for move in STILL):
+            return False
+        found = [steps_of(_values_along(t, k, at)).max(initial=0) for k, at in _entries(t)]
+        return all(n == 0 or n >= STEPS - 1 for n in found) and any(found)
+
+
+def _flat(t: Trial, move: Sequence[float]) -> bool:
+    """Whether values are the same at both ends of a move."""
+    return all(map(np.array_equal, *(t.moved([x * (1 + h) for x in t.active]) for h in move)))
+
+
+def steps_of(values: Any) -> Any:
+    """How often values change, by more than rounding, from one row to the next."""
+    return (np.abs(np.diff(values, axis=0)) > ROUNDED * np.abs(values[0])).sum(axis=0)
+
+
+def _entries(t: Trial) -> Iterator[tuple[int, tuple[int, ...]]]:
+    every = ((k, at) for k, x in enumerate(t.active) for at in np.ndindex(x.shape) if x[at] != 0)
+    return itertools.islice(every, _TRIED)
+
+
+def _values_along(t: Trial, k: int, at: tuple[int, ...]) -> Any:
+    """The outputs while one entry is moved by less than single precision resolves."""
+    seen = []
+    for h in ALONG:
+        x = t.active[k].copy()
+        x[at] *= 1 + h
+        ys = t.moved([x if j == k else a for j, a in enumerate(t.active)])
+        seen.append(np.concatenate([y.reshape(-1) for y in ys]))
+    return np.array(seen)
 
 
 def stays(wide: Any, narrow: Any, finest: Any) -> Any:

@@ -97,6 +97,7 @@ class Session:
         rules = {"vjp": vjp, "jvp": jvp, "second": second}
         self.system = self._system(f, chosen, rules)
         self.source = self._source()
+        self.system.fully_compiled = "compiled" in (only or ())
         self.source.most_sizes = 8 if self.system.compiles else 0
         self.settings = Settings(
             self.source.domains,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tapegrad.testing.elements import columns_of
-from tapegrad.testing.kinks import stays
+from tapegrad.testing.kinks import ALONG, STEPS, STILL, stays, steps_of
 from tapegrad.testing.noise import noise
 from tapegrad.testing.numeric import FINER, LEVELS, QUICK, SINGLE, rounding_of, stairs
 from tapegrad.testing.trial import filled
@@ -203,6 +203,7 @@ class _Line:
                 gone = np.abs(closer.error) + 10 * closer.bound <= 0.1 * shorter[at] * np.abs(found.error[again[at]])
                 wrong[again[at[closer.right & gone]]] = False
             wrong[again[self.jumps(few.along(near * few.u))]] = False
+            wrong[again[self.narrow_stairs(few)]] = False
         good[left[found.right]] = True
         return left[wrong], found.error[wrong], good, share
 
@@ -266,6 +267,17 @@ class _Line:
             for h in (1e-3, 1e-6, 1e-9)
         ]
         return stays(*sizes) & (sizes[2] > 1e-9 * (np.abs(here) + self.usual))
+
+    def narrow_stairs(self, p: Points) -> Any:
+        """Whether the claim is zero, and values are steps: `kinks.narrow_stairs` of each point."""
+        level = p.c == 0
+        if level.any():
+            p = p.along(p.columns[p.k])
+            flat = [self.value(p.moved(low)) == self.value(p.moved(high)) for low, high in STILL]
+            level &= np.any(flat, axis=0)
+        if level.any():
+            level &= steps_of(np.array([self.value(p.moved(h)) for h in ALONG])) >= STEPS - 1
+        return level
 
     def one_sided(self, p: Points) -> Iterator[tuple[Any, Any]]:
         """The slopes on either side, at several steps."""

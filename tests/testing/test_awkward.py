@@ -38,6 +38,16 @@ AWKWARD: dict[str, tuple[Any, Any, dict[str, Any]]] = {
         lambda g, x: g / np.cosh(np.clip(x, -300, 300)) ** 2,
         {},
     ),
+    "steps that are narrower than single precision resolves": (
+        lambda x: np.round(x, 3),
+        lambda g, x: 0 * g,
+        {"x": array("n", lo=6e5, hi=7e5)},
+    ),
+    "steps of a sum, likewise": (
+        lambda x: np.round(x, 3).sum(-1),
+        lambda g, x: 0 * x,
+        {"x": array("b", "n", lo=2e6, hi=3e6)},
+    ),
     "a branch cut": (np.log, lambda g, z: g / np.conj(z), {"x": array("n", complex=True)}),
     "a branch cut with a kink": (np.sqrt, lambda g, y, z: g / np.conj(2 * y), {"x": array("n", complex=True)}),
 }
@@ -125,3 +135,17 @@ def test_additions_of_frameworks_give_one_array_rightly() -> None:
 def test_a_function_that_is_finite_nowhere_but_for_empty_arrays_is_refused() -> None:
     with pytest.raises(ArgumentError, match="takes none of the inputs drawn"):
         examine(lambda x: np.sqrt(-1 - x * x), vjp=lambda g, x: g, x=("n",), seed=1)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.tanh(x.astype(np.float32)).astype(x.dtype),
+        lambda x: 1.1 * np.sin(x.astype(np.float32)).astype(np.float64),
+        lambda x: 1e12 + x,
+        lambda x: (1.7 * x.astype(np.float32)).astype(np.float64) * x,
+    ],
+)
+def test_a_zero_gradient_of_what_is_rounded_inside_is_wrong(f: Any) -> None:
+    for seed in SEEDS:
+        assert not examine(f, vjp=lambda g, x: 0 * g, seed=seed).ok

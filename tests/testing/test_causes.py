@@ -102,3 +102,28 @@ def test_digits_that_matter_are_shown_and_a_lambda_has_a_name_to_paste() -> None
     assert "1.4375" in found["x"]
     assert found["reproduce"].startswith("check(f, np.array(")
     assert "vjp=vjp" in found["reproduce"]
+
+
+@pytest.mark.parametrize(
+    ("f", "vjp", "words", "told"),
+    [
+        (np.sin, lambda x, g: g * np.cos(x), {}, "the vjp takes (x, g); it is called with (g, x)"),
+        (
+            lambda x: (x**2).sum(-1),
+            lambda x, g: 2 * x * g[..., None],
+            {"x": ("b", "n")},
+            "the vjp takes (x, g); it is called with (g, x)",
+        ),
+        (
+            lambda x, w: x @ w,
+            lambda x, w, g: (g @ w.T, x.T @ g),
+            {"x": ("b", "n"), "w": ("n", "m")},
+            "the vjp takes (x, w, g); it is called with (g, x, w)",
+        ),
+        (np.tanh, lambda y, x, g: g * (1 - y * y), {}, "the vjp takes (y, x, g); it is called with (g, y, x)"),
+        (np.tanh, lambda g, x, y: g * (1 - y * y), {}, "the vjp takes (g, x, y); it is called with (g, y, x)"),
+    ],
+)
+def test_a_vjp_whose_arguments_are_in_another_order(f: Any, vjp: Any, words: dict[str, Any], told: str) -> None:
+    for seed in range(3):
+        assert told in str(examine(f, vjp=vjp, seed=seed, **words))

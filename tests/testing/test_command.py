@@ -94,6 +94,10 @@ def test_compare(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "waves:wave", "waves:other", "x=n", "--values", "--profile", "fast"]) == 0
     assert main(["compare", "waves:wave", "waves:third", "x=n", "--values", "--profile", "fast"]) == 1
     assert "the values differ by" in capsys.readouterr().out
+    assert main(["compare", "waves:wave", "waves:other", "x=n"]) == 2
+    told = capsys.readouterr().err
+    assert "--values" in told
+    assert "--vjp" not in told
 
 
 def test_write_gives_a_module_that_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -70,3 +70,15 @@ def test_arguments_that_are_not_finite_are_passed_over() -> None:
     result = examine(np.tanh, np.array([0.5, np.inf]), vjp=lambda g, y, x: g * (1 - y * y), seed=1)
     assert result.ok
     assert result.refused
+
+
+@pytest.mark.interop("tensorflow")
+def test_one_number_of_bfloat16_is_an_array_in_tensorflow_too() -> None:
+    import tensorflow as tf
+
+    result = examine(
+        lambda x, w: tf.reduce_sum(x * w), x=("n",), w=(), framework="tensorflow", only="precision", seed=3
+    )
+    assert result.ok, str(result)
+    one = tf.constant(1.5, tf.bfloat16)
+    assert examine(lambda x, w: tf.reduce_sum(x * w), tf.ones(3, tf.bfloat16), one, seed=0, profile="fast").ok

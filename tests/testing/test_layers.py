@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -112,17 +112,55 @@ def test_a_module_that_is_bound_to_single_precision_is_checked_in_it() -> None:
     assert result.properties["second"]
 
 
+class Pair(NamedTuple):
+    w: Any
+    b: Any
+
+
+def nested_in_tuples(tf: Any, wrong: bool) -> Any:
+    class Nested(tf.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.parts = ((tf.Variable([1.5, -2.5]), "a name"), [Pair(tf.Variable(0.5), {"c": (tf.Variable(2.0),)})])
+
+        def __call__(self, x: Any) -> Any:
+            (w, _), (pair,) = self.parts
+            b = tf.stop_gradient(pair.b["c"][0]) if wrong else pair.b["c"][0]
+            return w * x * pair.w + b * b
+
+    return Nested()
+
+
+def test_variables_in_nested_tuples_of_a_module() -> None:
+    from tapegrad import tf
+
+    before = (made := nested_in_tuples(tf, wrong=False)).parts
+    found = examine(made, x=("b", 2), **FAST)
+    assert found.ok, str(found)
+    assert made.parts is before
+    assert "the gradient of variables[2] is zero" in str(examine(nested_in_tuples(tf, wrong=True), x=("b", 2), **FAST))
+
+
+@pytest.mark.interop("tensorflow")
+def test_variables_in_nested_tuples_of_a_module_of_tensorflow() -> None:
+    import tensorflow as tf
+
+    found = examine(nested_in_tuples(tf, wrong=False), x=("b", 2), **FAST)
+    assert found.ok, str(found)
+    assert "is zero" in str(examine(nested_in_tuples(tf, wrong=True), x=("b", 2), **FAST))
+
+
 @pytest.mark.interop("tensorflow")
 def test_a_module_whose_variables_cannot_be_reached_is_refused() -> None:
     import tensorflow as tf
 
+    hidden = tf.Variable([1.5, -2.5])
+
     class Closed(tf.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.parts = ((tf.Variable([1.5, -2.5]),),)
+        trainable_variables = (hidden,)
 
         def __call__(self, x: Any) -> Any:
-            return self.parts[0][0] * x
+            return hidden * x
 
     with pytest.raises(ArgumentError, match="give a function of their values"):
         examine(Closed(), x=("b", 2), **FAST)

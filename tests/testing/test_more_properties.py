@@ -12,6 +12,7 @@ import tapegrad as tg
 from tapegrad.errors import ArgumentError
 from tapegrad.kernels.batched import Batched
 from tapegrad.testing import array, examine, indices
+from tapegrad.testing.checking import session_of
 from tapegrad.testing.profiles import PROFILES
 from tapegrad.testing.properties import PROPERTIES
 from tests.testing.planted.plant import unbroadcast
@@ -217,6 +218,27 @@ def test_batch_and_compilation_in_jax() -> None:
     assert verdict(made(1.001), only="compiled", x=("n",), framework="jax") == "compiled"
     assert verdict(made(1.0), only="compiled", x=("n",), framework="jax") == "ok"
     assert verdict(lambda x: jnp.exp(x) * x, only="batch", x=("n",), framework="jax") == "ok"
+
+
+@pytest.mark.interop("torch")
+def test_compiled_by_pytorch_each_function_anew() -> None:
+    import torch
+
+    def made(factor: float) -> Any:
+        return lambda x: torch.sin(x * (factor if torch.compiler.is_compiling() else 1.0))
+
+    words: dict[str, Any] = {"x": ("n",), "framework": "torch", "only": "compiled", "profile": "fast", "seed": 1}
+    for k in range(10):  # PyTorch keeps eight of one code, and runs what comes then as it is
+        session = session_of(made(1.01 + k), (), **words)
+        session.system.fully_compiled = False  # which takes half a minute
+        found = session.first_failure()
+        assert found is not None
+        assert found[1].property == "compiled"
+    session = session_of(made(1.0), (), **words)
+    assert session.system.fully_compiled
+    session.system.fully_compiled = False
+    assert session.first_failure() is None
+    assert session.result.properties["compiled"]
 
 
 @pytest.mark.interop("tensorflow")

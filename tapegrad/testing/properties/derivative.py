@@ -98,6 +98,8 @@ def _right_closer(t: Trial, u: list[Any], wrong: Verdict) -> bool:
 def _at_kink(t: Trial, verdict: Verdict) -> Outcome:
     if kinks.jumps(t):
         return SILENT
+    if not any(map(np.count_nonzero, t.grads)) and kinks.narrow_stairs(t):
+        return HOLDS
     if kinks.bends(t, verdict.error):
         t.kinked = True
         if t.settings.shrinking == "numeric":

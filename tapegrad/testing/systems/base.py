@@ -13,7 +13,7 @@ from tapegrad.errors import ArgumentError
 from tapegrad.tree import flatten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     Arrays = Sequence[Any]
@@ -42,6 +42,8 @@ class System(ABC):
     selects = False
     #: The dtypes of half precision that it has.
     halves: tuple[str, ...] = ("float16",)
+    #: Whether `compiled` is to be all the way to machine code, whatever that takes: where it was asked for by its name.
+    fully_compiled = False
     #: Whether pullbacks can be mapped over a batch.
     batches = False
 
@@ -72,6 +74,10 @@ class System(ABC):
     def second(self, xs: Arrays, gs: Arrays) -> System | None:
         """The pullback as a function of the leaves and the cotangents; None where it cannot be differentiated."""
         return None
+
+    def in_other_orders(self, xs: Arrays, g: Any) -> Iterator[tuple[str, list[Any]]]:
+        """What a derivative that is written by hand gives for its arguments in other orders, and how these are called."""
+        return iter(())
 
     # -- other ways to the same: None where there is none --------------------------------------------------
     def narrowed(self, active: Sequence[int]) -> System:

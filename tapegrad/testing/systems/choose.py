@@ -199,6 +199,10 @@ def as_numpy(x: Any) -> Any:
         return array_of(x.cpu())
     if framework == "mygrad" and hasattr(x, "data"):
         return np.asarray(x.data)
+    if framework == "tensorflow" and hasattr(x, "numpy"):
+        from tapegrad.testing.systems.tensorflow import array_of as of_tensorflow
+
+        return of_tensorflow(x)
     if framework in ("tensorflow", "jax", "autograd") and hasattr(x, "dtype") and hasattr(x, "__array__"):
         return np.asarray(x)
     return x

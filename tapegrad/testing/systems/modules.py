@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -94,8 +94,9 @@ class Swap:
 
     def __init__(self, module: Any, held: Sequence[Any], kinds: Sequence[Any]) -> None:
         self.module = module
-        self.places = list(_places(module, {id(v): k for k, v in enumerate(held)}, set()))
-        self.whole = {k for _, _, k in self.places} == set(range(len(held)))
+        known = {id(v): k for k, v in enumerate(held)}
+        self.places = list(_places(module, known, set()))
+        self.whole = {k for _, _, made_of in self.places for k in made_of.which} == set(range(len(held)))
         self.double = True
         self.kinds = kinds
 
@@ -117,35 +118,64 @@ class Swap:
     def _with(self, values: Sequence[Any], args: Any, kwargs: Any) -> Any:
         before = [store[name] for store, name, _ in self.places]
         try:
-            for store, name, k in self.places:
-                store[name] = values[k]
+            for (store, name, made_of), v in zip(self.places, before, strict=True):
+                store[name] = made_of.again(v, values)
             return self.module(*args, **kwargs)
         finally:
             for (store, name, _), v in zip(self.places, before, strict=True):
                 store[name] = v
 
 
-def _places(x: Any, held: dict[int, int], seen: set[int]) -> Iterator[tuple[Any, Any, int]]:
-    """Where variables are: (an object's attributes or a list, the name, which variable)."""
+@final
+class _MadeOf:
+    """A variable, or a tuple with variables in it, which is made anew: nothing in a tuple can be replaced."""
+
+    __slots__ = ("known", "which")
+
+    def __init__(self, value: Any, known: dict[int, int]) -> None:
+        self.known = known
+        self.which = set(self._of(value))
+
+    def _of(self, value: Any) -> Iterator[int]:
+        if id(value) in self.known:
+            yield self.known[id(value)]
+        elif isinstance(value, tuple):
+            for part in value:
+                yield from self._of(part)
+
+    def again(self, value: Any, values: Sequence[Any]) -> Any:
+        """The same of other values."""
+        if id(value) in self.known:
+            return values[self.known[id(value)]]
+        if not isinstance(value, tuple):
+            return value
+        parts = [self.again(part, values) for part in value]
+        kind: Any = value.__class__  # of TensorFlow's wrappers, which track what is in them, that of what is wrapped
+        return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+
+
+def _places(x: Any, known: dict[int, int], seen: set[int]) -> Iterator[tuple[Any, Any, _MadeOf]]:
+    """Where variables are: (an object's attributes, a list or a dict, the name in it, what is there)."""
     if id(x) in seen:
         return
     seen.add(id(x))
     attributes = getattr(x, "__dict__", None)
     items: Any = ()
-    if type(x) is list:
-        items = [(x, k, v) for k, v in enumerate(x)]
-    elif type(x) is dict:
-        items = [(x, k, v) for k, v in x.items()]
+    store: Any = None
+    if isinstance(x, list):
+        store, items = x, list(enumerate(x))
+    elif isinstance(x, dict):
+        store, items = x, list(x.items())
+    elif isinstance(x, tuple):
+        items = list(enumerate(x))
     elif hasattr(x, "trainable_variables") and isinstance(attributes, dict):
-        items = [(attributes, k, v) for k, v in attributes.items()]
-    elif isinstance(x, tuple | list):
-        items = [(None, k, v) for k, v in enumerate(x)]
-    for store, name, v in items:
-        if id(v) in held:
-            if store is not None:
-                yield store, name, held[id(v)]
-        else:
-            yield from _places(v, held, seen)
+        store, items = attributes, list(attributes.items())
+    for name, v in items:
+        made_of = _MadeOf(v, known)
+        if made_of.which and store is not None:
+            yield store, name, made_of
+        if id(v) not in known:
+            yield from _places(v, known, seen)
 
 
 def _described(layer: Any, given: Sequence[inspect.Parameter], more: str, name: str) -> None:

@@ -11,7 +11,7 @@ from tapegrad.testing.systems.base import EVERYTHING, System, added_in_place, as
 from tapegrad.tree import flatten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tapegrad.testing.systems.base import Arrays, Pull
 
@@ -102,6 +102,20 @@ class Plain(System):
                 f"floating arguments, or for each of the {leaves} arguments (None for one that has none)"
             )
         return [c if c is None or type(c) is np.ndarray else np.asarray(c) for c in chosen]
+
+    def in_other_orders(self, xs: Arrays, g: Any) -> Iterator[tuple[str, list[Any]]]:
+        """What the vjp gives for its arguments in another order, and how that is written."""
+        if self.vjp is None:
+            return
+        arguments = list(self.arguments(list(xs)))
+        y = self.call(list(xs))
+        orders = {"xs, g": [*arguments, g], "xs, y, g": [*arguments, y, g], "g, xs, y": [g, *arguments, y]}
+        orders |= {"y, g, xs": [y, g, *arguments], "y, xs, g": [y, *arguments, g]}
+        for order, given in orders.items():
+            try:
+                yield order, self._gradients(self.vjp(*given), len(xs))
+            except Exception:  # whatever it raises, this is not its order
+                continue
 
     def accumulated(self, xs: Arrays, gs: Arrays) -> tuple[list[Any], list[Any]]:
         return added_in_place(self, xs, gs)

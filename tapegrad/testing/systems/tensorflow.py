@@ -76,7 +76,7 @@ class TensorFlow(System):
         return [y for y in ys if y.dtype.is_floating or y.dtype.is_complex]
 
     def value(self, xs: Arrays) -> list[Any]:
-        return [y.numpy() if y.shape.rank else np.asarray(y) for y in self._outputs(self._tensors(xs))]
+        return [array_of(y) for y in self._outputs(self._tensors(xs))]
 
     def run(self, xs: Arrays) -> tuple[list[Any], Pull]:
         import tensorflow as tf
@@ -89,9 +89,9 @@ class TensorFlow(System):
 
         def pull(gs: Arrays) -> list[Any]:
             found = tape.gradient(ys, sources, output_gradients=[tf.constant(g) for g in gs])
-            return [None if c is None else np.array(tf.convert_to_tensor(c)) for c in found]
+            return [None if c is None else array_of(tf.convert_to_tensor(c)) for c in found]
 
-        return [np.array(y) for y in ys], pull
+        return [array_of(y) for y in ys], pull
 
     def jvp(self, xs: Arrays, ts: Arrays) -> list[Any]:
         import tensorflow as tf
@@ -99,7 +99,7 @@ class TensorFlow(System):
         tensors = self._tensors(xs)
         with tf.autodiff.ForwardAccumulator([tensors[i] for i in self.active], [tf.constant(t) for t in ts]) as acc:
             ys = self._outputs(tensors)
-        return filled([None if t is None else np.array(t) for t in acc.jvp(ys)], [np.array(y) for y in ys])
+        return filled([None if t is None else array_of(t) for t in acc.jvp(ys)], [array_of(y) for y in ys])
 
     def compiled(self) -> System:
         import tensorflow as tf
@@ -117,7 +117,7 @@ class TensorFlow(System):
             ys = self._outputs(tensors)
         given = [tf.constant(g) for g in gs]
         found = [tape.gradient(ys * n, sources, output_gradients=given * n) for n in (2, 1)]
-        total, after = ([None if c is None else np.array(tf.convert_to_tensor(c)) for c in cs] for cs in found)
+        total, after = ([None if c is None else array_of(tf.convert_to_tensor(c)) for c in cs] for cs in found)
         return total, after
 
     def second(self, xs: Arrays, gs: Arrays) -> System | None:
@@ -139,3 +139,8 @@ class TensorFlow(System):
             # A vjp is linear in its cotangent: of nothing at all depends what was not recorded.
             self.twice = any(c is not None for c in pull([np.ones_like(y) for y in ys]))
         return made if self.twice else None
+
+
+def array_of(y: Any) -> Any:
+    """A copy of a tensor; one number of bfloat16 is no array by itself (2.21: its `__array__` gives a number)."""
+    return np.array(y.numpy())
