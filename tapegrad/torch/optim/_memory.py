@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from tapegrad.core.node import tick
+from tapegrad.core.tensor import Tensor as Core
 from tapegrad.kernels.numpy_scatter import ROW_KERNELS
 from tapegrad.torch._inplace import commit
 from tapegrad.torch._storage import wrote
-from tapegrad.torch._tensor import Tensor, wrap
+from tapegrad.torch._tensor import STYLE, Tensor, wrap
 from tapegrad.torch._views import spoil, store_of
 
 
@@ -67,6 +68,10 @@ def zeros(p: Any) -> Any:
 
 def copied(g: Any) -> Any:
     """A tensor of a copy of an update."""
+    if type(g) is Core:  # a step that is recorded
+        made: Any = STYLE.adopt(g)
+        made.array = np.array(made.array) if isinstance(made.array, np.ndarray | np.generic) else made.array
+        return made
     return wrap(np.array(g) if isinstance(g, np.ndarray | np.generic) else g)
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tapegrad.core.tensor import Tensor as Core
 from tapegrad.torch.optim._memory import kept, opened, read, replaced, scalar, zeros
+from tapegrad.torch.optim._recorded import recorded_step
 from tapegrad.torch.optim.optimizer import Optimizer
 
 if TYPE_CHECKING:
@@ -27,11 +29,11 @@ class Stepper(Optimizer):
     _decoupled = False
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
-        if defaults.get("differentiable"):
-            raise NotImplementedError(
-                f"{type(self).__name__}(differentiable=True): the update works on bare arrays; write the update with tensor "
-                "ops (p - lr * grad) to differentiate through it"
-            )
+        if defaults.get("fused"):
+            if defaults.get("differentiable"):
+                raise RuntimeError("`fused` does not support `differentiable`")
+            if defaults.get("foreach"):
+                raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         super().__init__(params, defaults)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -64,6 +66,11 @@ class Stepper(Optimizer):
             with enable_grad():
                 loss = closure()
         for group in self.param_groups:
+            if group.get("differentiable"):
+                recorded_step(self, group)
+                continue
+            if group.get("capturable"):
+                _capture(group["params"])
             options = self._options(group)
             decay = 0 if self._decoupled or group.get("decoupled_weight_decay") else group.get("weight_decay", 0)
             maximize = group.get("maximize", False)
@@ -91,6 +98,15 @@ class Stepper(Optimizer):
         return state
 
 
+def _capture(params: Any) -> None:
+    for p in params:
+        if p.grad is not None and p.device.type == "cpu":
+            raise AssertionError(
+                "If capturable=True, params and state_steps must be on supported devices: ['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']. "
+                "Leave capturable=True out: it is for graphs of CUDA"
+            )
+
+
 def counted(state: dict[str, Any], name: str = "step") -> float:
     """Count one more step; the count, as a float."""
     t = state[name]
@@ -108,5 +124,6 @@ def moments(p: Any, state: dict[str, Any], *names: str) -> None:
 
 
 def rate(group: dict[str, Any]) -> float:
-    """The learning rate as a float: it may be a tensor."""
-    return float(group["lr"])
+    """The learning rate as a float, where it is a tensor too; where the step is recorded, that tensor with its history."""
+    lr = group["lr"]
+    return lr if type(lr) is Core else float(lr)  # type: ignore[return-value]

@@ -75,6 +75,8 @@ class Adam(_Moments):
         decoupled_weight_decay: bool = False,
     ) -> None:
         _checked(lr, betas, eps, weight_decay)
+        if foreach and not capturable and hasattr(lr, "is_leaf"):
+            raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
         defaults = {
             "lr": lr,
             "betas": betas,

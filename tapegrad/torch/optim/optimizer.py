@@ -121,6 +121,8 @@ class Optimizer:
                 "will change between runs. Please use a list instead."
             )
         params = list(params)
+        if len({isinstance(p, tuple) for p in params}) > 1:
+            raise ValueError("all optimizer params should be with/without names. Some param names are missing")
         if params and isinstance(params[0], tuple):  # named parameters
             param_group["param_names"] = [name for name, _ in params]
             params = [p for _, p in params]
@@ -271,6 +273,8 @@ def _fitted(param: Any, value: Any, key: Any = None) -> Any:
 def checked(**bounds: Any) -> None:
     """Raise for an option out of its bounds, given as `name=(words, value, ok)`."""
     for words, value, ok in bounds.values():
+        if is_tensor(value) and value.numel() != 1:
+            raise ValueError(f"Tensor {'lr' if words == 'learning rate' else words} must be 1-element")
         if not ok:
             raise ValueError(f"Invalid {words}: {value}")
 

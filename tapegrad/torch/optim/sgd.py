@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.registry.space import space_of_type
+from tapegrad.core.tensor import Tensor as Core
+from tapegrad.registry.space import F, space_of_type
 from tapegrad.torch.optim._memory import add_rows, copied, descended, kept, opened, scalar, zeros
 from tapegrad.torch.optim._stepper import Stepper, counted, rate
 from tapegrad.torch.optim.optimizer import checked
@@ -174,7 +175,8 @@ class Rprop(Stepper):
         (down, up), (low, high) = options["etas"], options["step_sizes"]
         counted(state)
         before, size = opened(state["prev"]), opened(state["step_size"])
-        xp, d = space_of_type(type(g)), g.dtype
+        xp: Any = F if type(g) is Core else space_of_type(type(g))
+        d = g.dtype
         turn = g * before
         same, turned = xp.astype(turn > 0, d), xp.astype(turn < 0, d)  # truth values times numbers would be float64
         size *= same * (up - 1.0) + turned * (down - 1.0) + 1.0
