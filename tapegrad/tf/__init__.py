@@ -69,6 +69,7 @@ from tapegrad.tf.export import missing as _missing  # noqa: E402
 from tapegrad.tf.export import place as _place  # noqa: E402
 from tapegrad.tf.export import speak as _speak  # noqa: E402
 from tapegrad.tf.names import name_scope  # noqa: E402
+from tapegrad.tf.ragged_dispatch import dispatch as _dispatch  # noqa: E402
 from tapegrad.tf.shapes import Dimension, TensorShape  # noqa: E402
 from tapegrad.tf.slices import IndexedSlices  # noqa: E402
 from tapegrad.tf.tape import ForwardAccumulator, GradientTape, UnconnectedGradients  # noqa: E402
@@ -95,6 +96,7 @@ _EXPORTS.update(
 for _name, _x in list(globals().items()):
     if isinstance(_x, type(_sys)) and _x.__name__.startswith("tapegrad.tf.") and _name != "errors":
         del globals()[_name]  # a module of the facade: `tf.function` is TensorFlow's
+_dispatch()
 _EXPORTS["compat.v2"] = _sys.modules[__name__]  # `import tensorflow.compat.v2 as tf`
 _place(globals(), __name__)
 _speak(errors)

@@ -24,8 +24,9 @@ from tapegrad.tf.errors import (
     UnknownError,
     invalid,
 )
-from tapegrad.tf.export import export
+from tapegrad.tf.export import EXPORTS, export
 from tapegrad.tf.operators import pair
+from tapegrad.tf.specs import Composite, TensorSpec, TypeSpec
 from tapegrad.tf.style import S
 from tapegrad.tf.tensor import Tensor
 
@@ -131,21 +132,38 @@ def _tensor(x: Any) -> Any:
 # -- over the first axis ------------------------------------------------------------------------------------
 def _rows(elems: Any) -> tuple[list[Any], int]:
     """The structures of each index of the first axis."""
-    leaves = [convert(x) for x in nest.flatten(elems)]
+    leaves = [x if isinstance(x, Composite) else convert(x) for x in nest.flatten(elems)]
     if not leaves:
         raise ValueError("elems must be a Tensor or (possibly nested) sequence of Tensors. Got an empty structure.")
-    if any(not x.array.ndim for x in leaves):
+    if any(not isinstance(x, Composite) and not x.array.ndim for x in leaves):
         raise ValueError("elements in elems must be 1+ dimensional Tensors, not scalars.")
-    n = leaves[0].array.shape[0]
-    if any(x.array.shape[0] != n for x in leaves):
-        raise invalid(None, f"elements must agree in their first axis, got {[x.array.shape[0] for x in leaves]}")
-    parts = [list(x) if x.array.dtype.hasobject else S.unstack(x) for x in leaves]
+    lengths = [x._count() if isinstance(x, Composite) else x.array.shape[0] for x in leaves]
+    n = lengths[0]
+    if any(k != n for k in lengths):
+        raise invalid(None, f"elements must agree in their first axis, got {lengths}")
+    parts = [
+        [x._row(i) for i in range(n)] if isinstance(x, Composite) else list(x) if x.array.dtype.hasobject else S.unstack(x)
+        for x in leaves
+    ]
     return [nest.pack_sequence_as(elems, [p[i] for p in parts]) for i in range(n)], n
 
 
-def _stacked(rows: list[Any]) -> Any:
-    leaves = [[convert(x) for x in nest.flatten(row)] for row in rows]
-    return nest.pack_sequence_as(rows[0], [S.stack(list(xs)) for xs in zip(*leaves, strict=True)])
+def _stacked(rows: list[Any], specs: list[Any] | None = None) -> Any:
+    """Rows under each other: in a ragged tensor where the spec of a leaf, or the elements themselves, say so."""
+    leaves = [[x if isinstance(x, Composite) else convert(x) for x in nest.flatten(row)] for row in rows]
+    kinds = specs or [None] * len(leaves[0])
+    return nest.pack_sequence_as(
+        rows[0],
+        [
+            EXPORTS["ragged.stack"](list(xs)).with_row_splits_dtype(np.int64) if _is_ragged(kind) else S.stack(list(xs))
+            for xs, kind in zip(zip(*leaves, strict=True), kinds, strict=True)
+        ],
+    )
+
+
+def _is_ragged(spec: Any) -> bool:
+    """Whether a spec is of rows of different lengths."""
+    return isinstance(spec, TypeSpec) and not isinstance(spec, TensorSpec)
 
 
 @export("map_fn")
@@ -163,6 +181,8 @@ def map_fn(
     """The function of each index of the first axis, stacked."""
     rows, n = _rows(elems)
     signature = fn_output_signature if fn_output_signature is not None else dtype
+    if signature is None and isinstance(elems, Composite):
+        signature = elems._spec()
     if not n:
         return _nothing(elems if signature is None else signature)
     found = [fn(row) for row in rows]
@@ -171,14 +191,19 @@ def map_fn(
         wanted = [as_dtype(getattr(s, "dtype", s)) for s in nest.flatten(signature)]
         for row in found:
             for x, d in zip(nest.flatten(row), wanted, strict=True):
-                if convert(x, prefer=True).dtype != d and isinstance(x, core.Tensor):
+                if isinstance(x, core.Tensor) and x.dtype != d:
                     raise invalid(None, f"TensorArray dtype is {d.name} but Op is trying to write dtype {x.dtype.name}")
         found = [
             nest.pack_sequence_as(
-                signature, [convert(x, d.numpy, prefer=True) for x, d in zip(nest.flatten(r), wanted, strict=True)]
+                signature,
+                [
+                    x if isinstance(x, Composite) else convert(x, d.numpy, prefer=True)
+                    for x, d in zip(nest.flatten(r), wanted, strict=True)
+                ],
             )
             for r in found
         ]
+        return _stacked(found, nest.flatten(signature))
     elif isinstance(elems, core.Tensor):
         own = convert(elems).array.dtype
         first = nest.flatten(found[0])

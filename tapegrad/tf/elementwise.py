@@ -212,6 +212,7 @@ bitwise.invert | x, name=None | S.bitwise_invert(x)
 bitwise.left_shift | x, y, name=None | S.bitwise_left_shift(x, y)
 bitwise.right_shift | x, y, name=None | S.bitwise_right_shift(x, y)
 """,
+    pointwise=True,
     S=S,
     C=convert,
     argument=argument,

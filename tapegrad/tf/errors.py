@@ -43,6 +43,10 @@ class OperatorNotAllowedInGraphError(TypeError):
     """Python asks for the value of a tensor while a `tf.function` is being traced."""
 
 
+class NotDenseError(ValueError):
+    """A function of dense tensors got a ragged or a sparse one."""
+
+
 def invalid(op: str | None, text: str) -> InvalidArgumentError:
     """The error of an op, whose name stands at its end."""
     return InvalidArgumentError(None, None, f"{text} [Op:{op}]" if op else text)

@@ -8,6 +8,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tapegrad.tf.errors import NotDenseError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -29,22 +31,33 @@ def export(*names: str) -> Callable[[T], T]:
     return decorate
 
 
-def table(text: str, **scope: Any) -> None:
+def table(text: str, *, pointwise: bool = False, **scope: Any) -> None:
     """Make and export functions: a line for each, ``names | signature | expression``, all on plain text.
 
     The first name is the function's own.  The expression is evaluated in `scope`, with the arguments of the signature.
+    A `pointwise` function is one of each value, and takes ragged tensors too: what it costs to try is nothing.
     """
-    scope["__name__"] = "tapegrad.tf"
+    scope |= {"__name__": "tapegrad.tf", "NotDenseError": NotDenseError, "by_values": _by_values}
     for line in text.strip().splitlines():
         if not line.strip() or line.startswith("#"):
             continue
         names, signature, expression = (part.strip() for part in line.split("|"))
         first, *others = names.split()
         name = first.rpartition(".")[2]
-        exec(f"def {name}({signature}):\n    return {expression}", scope)  # the text is a table of this package
+        body = f"return {expression}"
+        if pointwise:
+            given = ", ".join(a.partition("=")[0] for a in signature.split(", "))
+            body = f"try:\n        {body}\n    except NotDenseError:\n        pass\n    return by_values({name}, {given})"
+        exec(f"def {name}({signature}):\n    {body}", scope)  # the text is a table of this package
         made = scope[name]
         made.__doc__ = f"TensorFlow's `tf.{first}`, on tapegrad's ops: {expression.replace('S.', 'tapegrad.')}."
         export(first, *others)(made)
+
+
+def _by_values(f: Any, *args: Any) -> Any:
+    from tapegrad.tf.ragged_pointwise import by_values  # which needs what stands in tables
+
+    return by_values(f, *args)
 
 
 class Namespace(ModuleType):

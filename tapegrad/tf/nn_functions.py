@@ -74,6 +74,7 @@ nn.gelu | features, approximate=False, name=None | S.gelu(_floating(features, "G
 nn.silu nn.swish | features, beta=1.0 | _silu(features, beta)
 nn.crelu | features, axis=-1, name=None | _crelu(features, axis)
 """,
+    pointwise=True,
     S=S,
     C=convert,
     _crelu=_crelu,

@@ -9,9 +9,12 @@ import numpy as np
 from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.dtypes import int64, numpy_dtype
 from tapegrad.tf.errors import invalid
-from tapegrad.tf.export import EXPORTS, export
+from tapegrad.tf.export import export
 from tapegrad.tf.operators import power
-from tapegrad.tf.ragged_tensor import RaggedTensor, _behind, _ends
+from tapegrad.tf.ragged_dispatch import joined
+from tapegrad.tf.ragged_pointwise import by_values
+from tapegrad.tf.ragged_reducing import reduced
+from tapegrad.tf.ragged_tensor import RaggedTensor, _ends
 from tapegrad.tf.style import S
 from tapegrad.tf.tensor import Tensor, give
 
@@ -108,10 +111,15 @@ def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
     return RaggedTensor(S.getitem(convert(data), chosen), _ends(chosen.sum(axis=1), int64))
 
 
+def _integers(x: Any) -> Any:
+    """Integers of the host; of a list they are int64."""
+    return host(x) if hasattr(x, "dtype") else np.asarray(x, np.int64)
+
+
 @export("ragged.row_splits_to_segment_ids")
 def row_splits_to_segment_ids(splits: Any, name: str | None = None, out_type: Any = None) -> Tensor:
     """The number of the row of each value."""
-    ends = host(splits)
+    ends = _integers(splits)
     return fresh(np.repeat(np.arange(len(ends) - 1), np.diff(ends)).astype(numpy_dtype(out_type) or ends.dtype))
 
 
@@ -120,7 +128,7 @@ def segment_ids_to_row_splits(
     segment_ids: Any, num_segments: Any = None, out_type: Any = None, name: str | None = None
 ) -> Tensor:
     """Where rows end, of the number of the row of each value."""
-    ids = host(segment_ids)
+    ids = _integers(segment_ids)
     count = (int(ids[-1]) + 1 if len(ids) else 0) if num_segments is None else int(num_segments)
     return fresh(_ends(np.bincount(ids, minlength=count), numpy_dtype(out_type) or ids.dtype))
 
@@ -128,13 +136,7 @@ def segment_ids_to_row_splits(
 # -- operators and reductions --------------------------------------------------------------------------------
 def _by_flat_values(op: Any) -> Any:
     def operate(x: Any, y: Any) -> Any:
-        for other in (x, y):
-            if not isinstance(other, RaggedTensor) and convert(other).array.ndim:
-                raise NotImplementedError(
-                    "operators of a ragged tensor take another one with the same rows, or a scalar; write x.to_tensor(), or "
-                    "tf.ragged.map_flat_values"
-                )
-        return map_flat_values(op, x, y)
+        return by_values(op, x, y)
 
     return operate
 
@@ -145,7 +147,7 @@ def _swapped(op: Any) -> Any:
 
 def _operators() -> dict[str, Any]:
     both = {"add": S.add, "sub": S.subtract, "mul": S.multiply, "truediv": S.divide, "floordiv": S.floor_divide, "mod": S.remainder}
-    both |= {"pow": power, "and": S.bitwise_and, "or": S.bitwise_or}
+    both |= {"pow": power, "and": S.bitwise_and, "or": S.bitwise_or, "xor": S.bitwise_xor}
     members: dict[str, Any] = {}
     for name, op in both.items():
         operate = _by_flat_values(op)
@@ -153,46 +155,18 @@ def _operators() -> dict[str, Any]:
     for name, op in {"lt": S.less, "le": S.less_equal, "gt": S.greater, "ge": S.greater_equal}.items():
         members[f"__{name}__"] = _by_flat_values(op)
     members["__neg__"] = lambda x: map_flat_values(S.negative, x)
+    members["__invert__"] = lambda x: map_flat_values(S.bitwise_invert, x)
     members["__abs__"] = lambda x: map_flat_values(S.abs, x)
     return members
 
 
-def _reduced(x: RaggedTensor, how: str, axis: Any, keepdims: bool) -> Any:
-    """The sum, mean, max or min of all values, of each row, or inside of the rows' own rows."""
-    whole = EXPORTS[f"math.reduce_{how}"]
-    if axis is None:
-        if keepdims:
-            raise NotImplementedError(f"tf.reduce_{how} of all of a ragged tensor: without keepdims")
-        return whole(x.flat_values)
-    rank = x.shape.rank or 2
-    place = int(axis) % rank
-    if place > 1:
-        inner = x.values
-        return x.with_values(whole(inner, place - 1, keepdims))
-    if not place or isinstance(x.values, RaggedTensor):
-        raise NotImplementedError(f"tf.reduce_{how} of a ragged tensor along axis {axis}: write x.to_tensor(), or take an inner axis")
-    found = EXPORTS[f"math.unsorted_segment_{'sum' if how == 'mean' else how}"](x.values, x.value_rowids(), len(x))
-    if how == "mean":
-        count = np.diff(x._splits).astype(x.dtype.as_numpy_dtype).reshape((-1,) + (1,) * (found.array.ndim - 1))
-        found = S.divide(found, fresh(count))  # an empty row has no mean: NaN
-    return S.expand_dims(found, axis=1) if keepdims else found
+def _is_equal(op: Any) -> Any:
+    def operate(x: Any, y: Any) -> Any:
+        return NotImplemented if y is None or isinstance(y, str) else by_values(op, x, y)
+
+    return operate
 
 
-def _joined(xs: list[Any], axis: int) -> RaggedTensor:
-    """Ragged tensors one behind the other, or row by row."""
-    place = int(axis) % (xs[0].shape.rank or 2)
-    if place == 0:
-        return _behind(xs)
-    if place > 1 or len({len(x) for x in xs}) > 1:
-        raise NotImplementedError("tf.concat of ragged tensors: along axis 0, or along axis 1 with as many rows in each")
-    ids = np.concatenate([x._rowids() for x in xs])
-    order = np.argsort(ids, kind="stable")
-    values = [x.values for x in xs]
-    if isinstance(values[0], RaggedTensor):
-        picked = _behind(values)._chosen(order.tolist())
-    else:
-        picked = S.take(S.concat(values), fresh(order), axis=0)
-    return RaggedTensor(picked, _ends(sum(np.diff(x._splits) for x in xs), xs[0]._splits.dtype))
-
-
-give(RaggedTensor, {**_operators(), "_reduced": _reduced, "_joined": staticmethod(_joined)})
+members = _operators()
+members |= {"__eq__": _is_equal(S.equal), "__ne__": _is_equal(S.not_equal), "__hash__": object.__hash__}
+give(RaggedTensor, {**members, "_reduced": reduced, "_joined": staticmethod(joined)})

@@ -30,6 +30,14 @@ class RaggedTensorSpec(CompositeSpec):
         """The type of the ends of rows."""
         return self._row_splits_dtype
 
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Whether a ragged tensor, or another spec, fits."""
+        x = spec_or_value if isinstance(spec_or_value, RaggedTensorSpec) else getattr(spec_or_value, "_spec", object)()
+        return isinstance(x, RaggedTensorSpec) and (
+            (self._dtype, self._rank, self._row_splits_dtype) == (x._dtype, x._rank, x._row_splits_dtype)
+            and self._shape.is_compatible_with(x._shape)
+        )
+
     def _batched(self, size: int | None) -> RaggedTensorSpec:
         return RaggedTensorSpec([size, *self._shape], self._dtype, self._rank + 1, self._row_splits_dtype)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.dtypes import DType, as_dtype, int64
-from tapegrad.tf.errors import invalid
+from tapegrad.tf.errors import NotDenseError, invalid
 from tapegrad.tf.export import export
 from tapegrad.tf.ragged_spec import RaggedTensorSpec
 from tapegrad.tf.shapes import TensorShape
@@ -230,6 +230,11 @@ class RaggedTensor(Composite):
         inner = self._values.with_flat_values(new_values) if isinstance(self._values, RaggedTensor) else new_values
         return RaggedTensor(inner, self._splits)
 
+    def with_row_splits_dtype(self, dtype: Any) -> RaggedTensor:
+        """The same rows, whose ends are of another dtype."""
+        inner = self._values.with_row_splits_dtype(dtype) if isinstance(self._values, RaggedTensor) else self._values
+        return RaggedTensor(inner, self._splits.astype(as_dtype(dtype).numpy))
+
     def to_tensor(self, default_value: Any = None, name: str | None = None, shape: Any = None) -> Tensor:
         """A dense tensor: each row filled up to the longest, or cut and filled to a shape, with a value, by default 0 or ""."""
         if isinstance(self._values, RaggedTensor):
@@ -287,12 +292,24 @@ class RaggedTensor(Composite):
     def __len__(self) -> int:
         return len(self._splits) - 1
 
+    def __bool__(self) -> NoReturn:
+        raise TypeError("RaggedTensor may not be used as a boolean.")
+
+    def consumers(self) -> list[Any]:
+        """Nothing: there is no graph."""
+        return []
+
     def __iter__(self) -> Any:
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, key: Any) -> Any:
         """A row by its number, or rows by a slice; behind it, what is asked of each row."""
         first, *rest = key if isinstance(key, tuple) else (key,)
+        if first is None:
+            whole = RaggedTensor(self, _ends([len(self)], self._splits.dtype))
+            return whole[(slice(None), *rest)] if rest else whole
+        if first is Ellipsis:
+            return self[(*[slice(None)] * ((self.shape.rank or 2) - len(rest)), *rest)]
         if isinstance(first, slice):
             chosen = range(len(self))[first]
             return self._chosen(list(chosen)) if not rest else self._chosen(list(chosen))._inside(rest)
@@ -352,7 +369,7 @@ class RaggedTensor(Composite):
         return cls(inner, _ends([len(r) for r in rows], rows[0]._splits.dtype))
 
     def __tf_tensor__(self, dtype: Any = None) -> NoReturn:
-        raise ValueError(
+        raise NotDenseError(
             f"TypeError: object of type 'RaggedTensor' ({self.shape}) is no Tensor: write x.to_tensor(), or "
             "tf.ragged.map_flat_values(f, x) for a function of each value"
         )

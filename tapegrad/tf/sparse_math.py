@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad.registry.places import has_values
 from tapegrad.tf import segments  # noqa: F401  it exports the reductions of segments
 from tapegrad.tf.convert import cast, convert, fresh, host
-from tapegrad.tf.errors import invalid
+from tapegrad.tf.errors import NotDenseError, invalid
 from tapegrad.tf.export import EXPORTS, export
 from tapegrad.tf.gathering import gather
 from tapegrad.tf.nn_functions import embedding_lookup
@@ -217,6 +217,8 @@ def embedding_lookup_sparse(
     allow_fast_lookup: bool = False,
 ) -> Tensor:
     """For each row of ids the sum, the mean or the sum over the root of squared weights of the table's rows at them."""
+    if hasattr(sp_ids, "row_splits"):
+        raise NotDenseError("the rows of a ragged tensor are looked up as such")
     x = sparse_of(sp_ids, "tf.nn.embedding_lookup_sparse")
     how = combiner or "mean"
     if how not in ("sum", "mean", "sqrtn"):

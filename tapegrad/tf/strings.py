@@ -11,6 +11,8 @@ from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.dtypes import as_dtype, float32
 from tapegrad.tf.errors import InvalidArgumentError
 from tapegrad.tf.export import missing
+from tapegrad.tf.ragged_dispatch import dispatched
+from tapegrad.tf.ragged_pointwise import by_values
 from tapegrad.tf.ragged_tensor import in_rows
 from tapegrad.tf.tensor import Tensor, made
 from tapegrad.tf.unicode import (  # noqa: F401  names of this module
@@ -82,6 +84,7 @@ def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
     return each((lambda b: len(b.decode())) if unit == "UTF8_CHAR" else len, input, np.int32)
 
 
+@dispatched()
 def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
     """A part of each string."""
     texts, first, many = np.asarray(_raw(input), object), host(pos), host(len)
@@ -131,6 +134,12 @@ def ngrams(data: Any, ngram_width: Any, separator: str = " ", name: str | None =
     return made(found)
 
 
+def _joined(inputs: Any, *args: Any, **kwargs: Any) -> Any:
+    """The texts of ragged tensors one after the other."""
+    return by_values(lambda *xs: join(xs, *args, **kwargs), *inputs)
+
+
+@dispatched(_joined)
 def join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
     """Strings one after the other, element by element."""
     given = [np.asarray(_raw(x), object) for x in inputs]
@@ -144,6 +153,16 @@ def join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
     return made(flat.reshape(raws[0].shape))
 
 
+def _rows_joined(inputs: Any, axis: Any = None, keepdims: bool = False, separator: str = "", name: str | None = None) -> Tensor:
+    """Texts of each row joined, or all of them."""
+    if axis is None:
+        return reduce_join(inputs.flat_values, None, keepdims, separator)
+    if keepdims or inputs.ragged_rank > 1 or int(np.atleast_1d(axis)[0]) % inputs.shape.rank != 1:
+        raise NotImplementedError("tf.strings.reduce_join of a ragged tensor: along rows, without keepdims; or write x.to_tensor('')")
+    return convert(np.asarray([separator.encode().join(row) for row in inputs.to_list()], object))
+
+
+@dispatched(_rows_joined)
 def reduce_join(inputs: Any, axis: Any = None, keepdims: bool = False, separator: str = "", name: str | None = None) -> Tensor:
     """The strings along axes joined to one."""
     raw = np.asarray(_raw(inputs), object)
@@ -172,6 +191,7 @@ def to_number(input: Any, out_type: Any = float32, name: str | None = None) -> T
     return each(number, input, wanted.numpy)
 
 
+@dispatched()
 def as_string(
     input: Any,
     precision: int = -1,
@@ -233,6 +253,7 @@ def format_(template: str, inputs: Any, placeholder: str = "{}", summarize: int 
     return convert(text)
 
 
+@dispatched()
 def to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
     """The number of a bucket for each text, by its fingerprint: the same as TensorFlow's."""
     from tapegrad.tf.fingerprints import fingerprint

@@ -55,6 +55,8 @@ def _inputs(structure: Any, what: str) -> list[Any]:
             leaves.append(stands)
         elif isinstance(x, IndexedSlices):
             leaves.append(x.values)
+        elif hasattr(x, "flat_values"):
+            leaves.append(x.flat_values)
         else:
             raise ValueError(
                 f"Passed in object {x!r} of type {type(x).__name__!r}, not tf.Tensor or tf.Variable or ExtensionType."

@@ -47,8 +47,8 @@ def test_what_needs_one_length_says_what_to_write():
     x = tf.ragged.constant([[1.5], [2.5, 3.5]])
     with pytest.raises(ValueError, match=r"x\.to_tensor\(\)"):
         tf.linalg.matmul(x, x)
-    with pytest.raises(NotImplementedError, match=r"x\.to_tensor\(\)"):
-        x + tf.constant([[1.5], [2.5]])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="at axis 1"):
+        x + tf.constant([[1.5, 2.5], [2.5, 3.5]])
     with pytest.raises(IndexError, match="there are 2 rows"):
         x[2]
     with pytest.raises(tf.errors.InvalidArgumentError, match="rise from 0 to the number of values, 3"):
@@ -87,3 +87,26 @@ def test_sequences_of_examples_are_filled_up():
     assert several.numpy().tolist() == [[[1, 2], [0, 0]], [[0, 0], [0, 0]], [[3, 4], [5, 6]]]
     with pytest.raises(tf.errors.InvalidArgumentError, match="must be a multiple of 2"):
         tf.io.parse_single_example(example(1), wanted)
+
+
+def test_the_derivative_goes_through_spread_tensors_reductions_and_mapped_rows():
+    w, scale = tf.constant([1.5, -2.5, 3.0]), tf.constant([[2.0], [0.5]])
+    with tf.GradientTape() as tape:
+        tape.watch([w, scale])
+        x = tf.RaggedTensor.from_row_lengths(w, [2, 1])
+        means = tf.reduce_mean(tf.square(x) * scale, axis=1)
+        sums = tf.map_fn(lambda row: tf.reduce_sum(row**3), x, fn_output_signature=tf.float32)
+        loss = tf.reduce_sum(means) + tf.reduce_sum(sums)
+    found = tape.gradient(loss, [w, scale])
+    np.testing.assert_allclose(found[0], [3.0 + 6.75, -5.0 + 18.75, 3.0 + 27.0], rtol=1e-6)
+    np.testing.assert_allclose(found[1], [[(1.5**2 + 2.5**2) / 2], [9.0]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("how", ["sum", "mean", "max", "min", "prod", "variance", "std", "logsumexp"])
+def test_a_reduction_of_rows_of_one_length_is_that_of_the_dense_tensor(how, axis):
+    dense = tf.constant(np.random.default_rng(4).normal(size=(3, 4)))
+    reduce = getattr(tf.math, f"reduce_{how}")
+    for keepdims in (False, True):
+        found = reduce(tf.RaggedTensor.from_tensor(dense), axis, keepdims)
+        np.testing.assert_allclose(found, reduce(dense, axis, keepdims), rtol=1e-12)
