@@ -14,7 +14,8 @@ from tapegrad.core.recorder import NOTING, state
 from tapegrad.core.tensor import Tensor, linked, standing_for
 from tapegrad.errors import DeclarationError
 from tapegrad.registry.around import surrounded
-from tapegrad.registry.op import Op, Param, Spec, spec_of
+from tapegrad.registry.op import Op, Spec, spec_of
+from tapegrad.registry.signature import Param
 from tapegrad.registry.space import ARRAYS, BUILTIN, NUMPY, SCALARS, SPACES, F, space_of
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from tapegrad.errors import GradientError
 from tapegrad.registry import checks
 from tapegrad.registry.around import surrounded
 from tapegrad.registry.batching import matched
-from tapegrad.registry.op import names_of
 from tapegrad.registry.pushes import compile_push
 from tapegrad.registry.rules import parent_order, values
+from tapegrad.registry.signature import names_of
 from tapegrad.registry.space import SPACES, space_of, space_of_type
 from tapegrad.registry.space import F as OPS_SPACE
 

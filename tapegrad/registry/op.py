@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from types import CodeType, EllipsisType, FunctionType
+from types import EllipsisType, FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
 from tapegrad.errors import DeclarationError, NotDifferentiable
+from tapegrad.registry.signature import Word, argument_names, check_laws, names_of, optional, signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,9 +27,6 @@ def follow(learn: Callable[[Op], None]) -> None:
         learn(op)
 
 
-_VARARGS = 0x04
-#: Names that a compiled entry uses for itself.
-_LOCALS = frozenset(["d", "g", "n", "out", "owners", "p", "q", "seq", "y", "F", "xp", "t"])
 _KINDS = ("elementwise", "linear", "multilinear", "primitive", "constant", "composite")
 
 
@@ -57,36 +55,10 @@ def spec_of(raw: Any) -> Spec:
     return spec
 
 
-@final
-class Word:
-    """Said of an argument in the place of a rule."""
-
-    __slots__ = ("text",)
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __repr__(self) -> str:
-        return self.text
-
-
 #: The op does not depend on this argument in a differentiable way (an index, a condition).
 no_derivative = Word("no_derivative")
 #: A derivative exists, and nobody has written it yet: asking for it raises `NotDifferentiable`.
 not_implemented = Word("not_implemented")
-
-
-@final
-class Param:
-    """A parameter of an op: no array is ever differentiated here."""
-
-    __slots__ = ("default", "keyword_only", "name")
-    REQUIRED = Word("required")
-
-    def __init__(self, name: str, default: Any, keyword_only: bool) -> None:
-        self.name = name
-        self.default = default
-        self.keyword_only = keyword_only
 
 
 @final
@@ -151,9 +123,9 @@ class Op:
         self.order = order
         #: Arrays that are given by keyword alone, in a composite.
         self.named = named
-        self.arrays, self.params = _signature(self)
+        self.arrays, self.params = signature(self)
         #: Arrays that may be left out, and are None then.
-        self.optional = _optional(self)
+        self.optional = optional(self)
         #: Python scalars among its arrays take the dtype of the others.
         self.weak = weak or (kind in ("elementwise", "constant") and len(self.arrays) > 1)
         #: Acts on each element, so that batches align by rank.
@@ -174,7 +146,7 @@ class Op:
         if self.key in OPS and self.public and OPS[self.key].body.__module__ != body.__module__:
             raise DeclarationError(f"there is an op {self.name} already, in {OPS[self.key].body.__module__}")
         self.__doc__ = body.__doc__
-        _check_laws(self)
+        check_laws(self)
         OPS[self.key] = self
         for learn in _FOLLOWERS:
             learn(self)
@@ -325,10 +297,6 @@ class Op:
         return tuple(a for a, r in self.rules.items() if r is not no_derivative)
 
 
-def argument_names(code: CodeType) -> tuple[str, ...]:
-    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-
-
 def _raises(op: Op, name: str) -> Rule:
     def partial(F: Any) -> NoReturn:
         raise NotDifferentiable(f"{op.name}: the derivative for {name} is not implemented")
@@ -341,88 +309,8 @@ def _raises(op: Op, name: str) -> Rule:
     return rule
 
 
-def _signature(op: Op) -> tuple[tuple[str, ...], tuple[Param, ...]]:
-    """Arrays and parameters, from the body's code: faster than `inspect`, which is not imported."""
-    body = op.body
-    code = body.__code__
-    names = argument_names(code)
-    if not names or names[0] not in ("xp", "F"):
-        space = "F" if op.kind == "composite" else "xp"
-        written = ", ".join([space, *names])
-        raise DeclarationError(f"{op.name}: the first argument of an op is its namespace; write def {op.name}({written})")
-    if code.co_flags & _VARARGS:
-        raise DeclarationError(f"{op.name}: use variadic=True and one argument for a sequence of arrays")
-    positional = names[: code.co_argcount]
-    arrays = positional[1 : code.co_posonlyargcount] if code.co_posonlyargcount else positional[1:]
-    defaults = dict(zip(reversed(positional), reversed(body.__defaults__ or ()), strict=False))
-    defaults.update(body.__kwdefaults__ or {})
-    rest = [n for n in names[1 + len(arrays) :] if n not in op.named]
-    arrays += op.named
-    params = tuple(Param(n, defaults.get(n, Param.REQUIRED), n not in positional) for n in rest)
-    for n in names[1:]:
-        if n in _taken(op) or n.startswith(("raw", "node", "kind")):
-            raise DeclarationError(f"{op.name}: call the argument something else than {n!r}, a name of compiled code")
-    if op.kind == "constant":
-        return arrays, params
-    if not arrays:
-        raise DeclarationError(f"{op.name}: an op has at least one array")
-    return arrays, params
-
-
-def _taken(op: Op) -> frozenset[str]:
-    """Names that the compiled entry uses for itself; that of a composite or a constant records nothing."""
-    if op.kind not in ("composite", "constant"):
-        return _LOCALS
-    return _LOCALS - {"d", "g", "n", "owners", "p", "q", "t"} - ({"xp", "y"} if op.kind == "composite" else set())
-
-
-def _optional(op: Op) -> tuple[str, ...]:
-    """The arrays, at the end, that have a default; it is None, and the op a composite, which can look."""
-    positional = argument_names(op.body.__code__)[: op.body.__code__.co_argcount]
-    defaults = dict(zip(reversed(positional), reversed(op.body.__defaults__ or ()), strict=False))
-    defaults.update((a, (op.body.__kwdefaults__ or {}).get(a, ...)) for a in op.named)
-    found = tuple(a for a in op.arrays if a in defaults)
-    if found and (op.kind != "composite" or any(defaults[a] is not None for a in found)):
-        raise DeclarationError(f"{op.name}: {', '.join(found)} cannot have a default: only None can be one, in a composite")
-    return found
-
-
-def _check_laws(op: Op) -> None:
-    """Refuse an op that nobody could test."""
-    domain = op.domain if isinstance(op.domain, dict) else dict.fromkeys(op.arrays, op.domain)
-    for name, pair in domain.items():
-        if name not in op.arrays:
-            raise DeclarationError(f"{op.name}: domain of {name!r}: the arrays are {', '.join(op.arrays)}")
-        if pair is not None and not (len(pair) == 2 and pair[0] < pair[1]):
-            raise DeclarationError(f"{op.name}: the domain of {name} is (lowest, highest), got {pair!r}")
-    if isinstance(op.laws, str):
-        if op.public:
-            raise DeclarationError(f"{op.name}: laws={op.laws!r} says where an op that is not public is tested")
-        return
-    if op.laws is not None:
-        if not isinstance(op.laws, FunctionType) or len(argument_names(op.laws.__code__)) != 1:
-            raise DeclarationError(f"{op.name}: laws is a function of a Draw, got {op.laws!r}")
-        return
-    required = [p.name for p in op.params if p.default is Param.REQUIRED]
-    if op.kind != "elementwise" or required:
-        raise DeclarationError(
-            f"{op.name}: no laws can be drawn; say what its arguments look like, for example "
-            f"@{op.kind}(laws=lambda draw: (draw.array('n', 'm'), {{'axis': draw.axis()}}))"
-        )
-
-
 def _entry_stub(op: Op) -> Callable[..., Any]:
     """The public function.  Its first call compiles it and takes over the compiled code, so identity stays."""
     from tapegrad.registry.entry import stub
 
     return stub(op)
-
-
-def names_of(rule: Any, skip: int) -> tuple[str, ...]:
-    """What a rule names, besides its first arguments."""
-    if isinstance(rule, str):
-        return (rule,)
-    if isinstance(rule, FunctionType):
-        return argument_names(rule.__code__)[skip:]
-    return ()
-

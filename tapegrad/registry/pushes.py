@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.registry import checks
-from tapegrad.registry.op import names_of
 from tapegrad.registry.reverse import load
 from tapegrad.registry.rules import parent_order
+from tapegrad.registry.signature import names_of
 from tapegrad.registry.space import BUILTIN, NUMPY, space_of
 from tapegrad.registry.space import F as RECORDED
 

@@ -16,9 +16,10 @@ from tapegrad.core.tensor import Tensor, linked
 from tapegrad.registry import checks
 from tapegrad.registry.accumulate import LARGE, add_product, settle
 from tapegrad.registry.around import surrounded
-from tapegrad.registry.op import Op, names_of, no_derivative
+from tapegrad.registry.op import Op, no_derivative
 from tapegrad.registry.rules import Variant, as_spec, linked_output
 from tapegrad.registry.several import filled
+from tapegrad.registry.signature import names_of
 from tapegrad.registry.space import SCALARS, SPACES, space_of_type
 from tapegrad.registry.space import F as RECORDED
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, final
 from tapegrad.core.node import Recorded, parents
 from tapegrad.core.tensor import PLAIN, linked
 from tapegrad.registry import checks
-from tapegrad.registry.op import Op, names_of
+from tapegrad.registry.op import Op
 from tapegrad.registry.several import picked
+from tapegrad.registry.signature import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 
 from tapegrad.registry.misfit import takes_guesses
-from tapegrad.registry.op import Op, Param
+from tapegrad.registry.op import Op
+from tapegrad.registry.signature import Param
 from tapegrad.registry.source_recording import finish, nodes_of, recording, saving
 
 

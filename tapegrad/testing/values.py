@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.errors import ShapeError
-from tapegrad.registry.op import Param
+from tapegrad.registry.signature import Param
 from tapegrad.testing.case import Case
 from tapegrad.testing.kinks import one_of_those_nearby
 from tapegrad.testing.law import LawError, differentiable, eps_of, fits, law, same, testable
