@@ -152,7 +152,7 @@ def cross_entropy(
 
     >>> import tapegrad as tg
     >>> tg.nn.cross_entropy(tg.asarray([[0.5, 1.5], [2.5, -0.5]]), tg.asarray([1, 1]))
-    Tensor(1.6809244, dtype=float32)
+    Tensor(1.6809245, dtype=float32)
     """
     x = x if isinstance(x, Tensor) else _asarray(x)
     target = target if isinstance(target, Tensor) else _asarray(target)

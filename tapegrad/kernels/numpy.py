@@ -168,6 +168,7 @@ from tapegrad.kernels.numpy_special_cases import expm1, floor_divide, tanh  # no
 from tapegrad.kernels.numpy_sums import (  # noqa: F401  kernels too
     cross_entropy,
     cross_entropy_grad,
+    cross_entropy_keeping,
     exp_less,
     log_of_sum,
     log_softmax,

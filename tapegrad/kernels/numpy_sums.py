@@ -177,17 +177,27 @@ def softplus(x: Any, *, beta: float = 1.0) -> Any:
 # -- cross entropy ---------------------------------------------------------------------------------------------
 def cross_entropy(x: Any, labels: Any) -> Any:
     """The mean of logsumexp(x) - x[label] over rows."""
-    n = len(x)
-    m = np.maximum.reduce(x, axis=1, keepdims=True)
-    s = np.add.reduce(np.exp(x - m), axis=1)
-    return np.add.reduce(np.log(s) + m[:, 0] - x[np.arange(n), labels]) / x.dtype.type(n)
+    z = x - np.maximum.reduce(x, axis=1, keepdims=True)
+    return _mean_loss(np.add.reduce(np.exp(z), axis=1), z[np.arange(len(x)), labels])
+
+
+def _mean_loss(s: Any, picked: Any) -> Any:
+    return np.add.reduce(np.log(s) - picked) / s.dtype.type(len(s))
 
 
 def cross_entropy_grad(x: Any, labels: Any) -> Any:
     """(softmax(x) - one_hot(labels)) / n."""
-    n = len(x)
-    e = np.exp(x - np.maximum.reduce(x, axis=1, keepdims=True))
-    e /= np.add.reduce(e, axis=1, keepdims=True)
-    e[np.arange(n), labels] -= 1
-    e *= x.dtype.type(1 / n)
-    return e
+    return cross_entropy_keeping(x, labels)[1]
+
+
+def cross_entropy_keeping(x: Any, labels: Any) -> tuple[Any, Any]:
+    """Both, from the same exponentials."""
+    rows = np.arange(len(x))
+    z = x - np.maximum.reduce(x, axis=1, keepdims=True)
+    picked = z[rows, labels]
+    e = np.exp(z, z) if z.dtype.kind == "f" else np.exp(z)
+    s = np.add.reduce(e, axis=1)
+    part = e.dtype.type(1 / len(x) if len(x) else 0)
+    e *= (part / s)[:, None]
+    e[rows, labels] -= part
+    return _mean_loss(s, picked), e

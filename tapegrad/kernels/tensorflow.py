@@ -206,6 +206,7 @@ from tapegrad.kernels.tensorflow_sinc import sinc, sinc_derivative  # noqa: F401
 from tapegrad.kernels.tensorflow_softmax import (  # noqa: F401
     cross_entropy,
     cross_entropy_grad,
+    cross_entropy_keeping,
     exp_less,
     log_of_sum,
     log_softmax,

@@ -103,3 +103,11 @@ def cross_entropy_grad(x: Any, labels: Any) -> Any:
     x = asarray(x)
     _, g = _CROSS_ENTROPY(x.bare, _labels(labels))
     return divide(made(g, x.dtype, x._shape), x.shape[0])
+
+
+def cross_entropy_keeping(x: Any, labels: Any) -> tuple[Any, Any]:
+    """Both, by one of TensorFlow's ops."""
+    x = asarray(x)
+    loss, g = _CROSS_ENTROPY(x.bare, _labels(labels))
+    n = x.shape[0]
+    return divide(sum(made(loss, x.dtype)), n), divide(made(g, x.dtype, x._shape), n)

@@ -35,16 +35,6 @@ def _labelled(draw: Any) -> Any:
     return draw.array("n", 4), draw.integers(n, low=0, high=4)
 
 
-@primitive(real=True, laws=_labelled)
-def cross_entropy(xp: Any, x: Any, labels: Any, /) -> Any:
-    """The mean over the batch of logsumexp(x) - x[label], for logits (n, k) and integer labels (n,)."""
-    return xp.cross_entropy(x, labels)
-
-
-cross_entropy.pullback(x=lambda F, g, x, labels: F.cross_entropy_grad(x, labels) * g, labels=no_derivative)
-cross_entropy.pushforward(x=lambda F, t, x, labels: F.sum(t * F.cross_entropy_grad(x, labels)))
-
-
 @primitive(real=True, laws=_labelled, public=False)
 def cross_entropy_grad(xp: Any, x: Any, labels: Any, /) -> Any:
     """The derivative of `cross_entropy`: (softmax(x) - one_hot(labels)) / n."""
@@ -58,6 +48,17 @@ def _softmax_step(F: Any, t: Any, x: Any) -> Any:
 
 cross_entropy_grad.pullback(x=_softmax_step, labels=no_derivative)
 cross_entropy_grad.pushforward(x=_softmax_step)
+
+
+@primitive(real=True, laws=_labelled)
+def cross_entropy(xp: Any, x: Any, labels: Any, /) -> Any:
+    """The mean over the batch of logsumexp(x) - x[label], for logits (n, k) and integer labels (n,)."""
+    return xp.cross_entropy(x, labels)
+
+
+cross_entropy.keeping(slope=cross_entropy_grad)
+cross_entropy.pullback(x=lambda F, g, slope: slope * g, labels=no_derivative)
+cross_entropy.pushforward(x=lambda F, t, slope: F.sum(t * slope))
 
 
 @constant(laws=lambda draw: (draw.integers("n", low=0, high=4), {"depth": 5}))

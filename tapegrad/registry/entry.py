@@ -16,7 +16,7 @@ from tapegrad.errors import DeclarationError
 from tapegrad.registry.around import surrounded
 from tapegrad.registry.op import Op, Spec, spec_of
 from tapegrad.registry.signature import Param
-from tapegrad.registry.space import ARRAYS, BUILTIN, NUMPY, SCALARS, SPACES, F, space_of
+from tapegrad.registry.space import ARRAYS, BUILTIN, NUMPY, SCALARS, SPACES, F, keeping, space_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,6 +90,21 @@ def _first_call(op: Op, function: FunctionType, style: Style | None) -> Callable
     return function
 
 
+_RECALLED: dict[Op, Callable[..., Any]] = {}
+
+
+def recalled(op: Op) -> Callable[..., Any]:
+    """The op with its value known, which is given before the arguments: a Tensor of that, recorded as by the op itself."""
+    made = _RECALLED.get(op)
+    if made is None:
+        from tapegrad.registry.source import recalled_source
+
+        env = _environment(op, None)
+        exec(compile(recalled_source(op), f"<tapegrad op {op.name}, recalled>", "exec"), env)
+        made = _RECALLED[op] = env[op.name]
+    return made
+
+
 def _filename(op: Op, source: str, style: Style | None) -> str:
     """A name under which tracebacks find the generated lines."""
     import linecache
@@ -107,6 +122,8 @@ def _environment(op: Op, style: Style | None) -> dict[str, Any]:
         "F": F,
         "BODY": surrounded(op.body) if op.kind == "composite" else op.body,
         "KERNEL": getattr(NUMPY, op.key) if op.kind != "composite" else None,
+        "KEEPING": keeping(NUMPY, op) if op.kept else None,
+        "keeping": keeping,
         "Tensor": Tensor,
         "ALIKE": frozenset(),
         "Node": Node,

@@ -14,7 +14,7 @@ from tapegrad.registry import checks
 from tapegrad.registry.around import surrounded
 from tapegrad.registry.batching import matched
 from tapegrad.registry.pushes import compile_push
-from tapegrad.registry.rules import parent_order, values
+from tapegrad.registry.rules import is_array, parent_order, values
 from tapegrad.registry.signature import names_of
 from tapegrad.registry.space import SPACES, space_of, space_of_type
 from tapegrad.registry.space import F as OPS_SPACE
@@ -167,7 +167,7 @@ def _twice(
 
 
 def _as_tensor(op: Any, name: str, value: Any) -> Any:
-    if name == "y" or name in op.arrays:
+    if is_array(op, name):
         return tuple(linked(v, None) for v in value) if type(value) is tuple else linked(value, None)
     return value
 

@@ -135,6 +135,8 @@ class Op:
         self.guards: dict[str, Any] = {}
         self.products: dict[str, Any] = {}
         self.summed_rules: dict[str, Any] = {}
+        #: What it keeps besides its value, where it is recorded: under a name of its own, what that op gives of its arguments.
+        self.kept: dict[str, Op] = {}
         self.batch_rule: Callable[..., Any] | None = None
         self.diagonal_rule: Callable[..., Any] | None = None
         self.variants: dict[Any, Any] = {}
@@ -211,6 +213,23 @@ class Op:
         self._need("primitive")
         return self._take("pullback", rules, first=("F", "g"))
 
+    def keeping(self, **ops: Op) -> Op:
+        """What comes with the value at next to no cost, and a rule may name: what another op gives of the same arguments.
+
+        Where the op is recorded it is computed by a kernel `<op>_keeping`, which gives the value and these in a tuple; else, or
+        where a kernel set has none, by the op alone, and by the ops kept.  In a recorded sweep it stands for the other op's value.
+        """
+        if self.kind != "primitive" or self.outputs or self.variadic or self.rules:
+            raise DeclarationError(f"{self.name}: what is kept is said of a primitive of one output, before its pullback")
+        for name, op in ops.items():
+            same = op.arrays == self.arrays and [p.name for p in op.params] == [p.name for p in self.params]
+            if op.kind != "primitive" or op.outputs or op.variadic or not same:
+                raise DeclarationError(f"{self.name}.keeping({name}=...): a primitive of one output with the same arguments, got {op!r}")
+            if name in (*self.arrays, *(p.name for p in self.params), "y"):
+                raise DeclarationError(f"{self.name}.keeping({name}=...): there is an argument of this name")
+        self.kept.update(ops)
+        return self
+
     def guard(self, **rules: Any) -> Op:
         """What stands for the pullback in a sweep that has met zeros for what was not chosen: a zero cotangent gives zero.
 
@@ -281,7 +300,7 @@ class Op:
         if not isinstance(rule, FunctionType):
             raise DeclarationError(f"{self.name}.{statement}({name}=...): a rule is a function, got {rule!r}")
         names = argument_names(rule.__code__)
-        known = {"y", *self.arrays, *(p.name for p in self.params)}
+        known = {"y", *self.arrays, *self.kept, *(p.name for p in self.params)}
         begins = len(names) >= len(first) and names[0] == "F" and (len(first) == 1 or names[1] in ("g", "t"))
         if not begins:  # one function may serve as pullback and pushforward, so its second name is free
             raise DeclarationError(f"{self.name}.{statement}({name}=...): a rule begins with {', '.join(first)}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.registry import checks
-from tapegrad.registry.reverse import load
-from tapegrad.registry.rules import parent_order
+from tapegrad.registry.reverse import load, recalling
+from tapegrad.registry.rules import is_array, parent_order
 from tapegrad.registry.signature import names_of
 from tapegrad.registry.space import BUILTIN, NUMPY, space_of
 from tapegrad.registry.space import F as RECORDED
@@ -27,6 +27,8 @@ def compile_push(variant: Variant, *, recorded: bool) -> Callable[[Node, tuple[A
     source = push_source(variant, recorded=recorded)
     env: dict[str, Any] = {f"R_{a}": r for a, r in {**op.rules, **op.pushes}.items() if callable(r)}
     env.update(F=RECORDED, BUILTIN=BUILTIN, NUMPY=NUMPY, space_of=space_of, **load_environment())
+    if recorded:
+        env.update(recalling(op))
     exec(compile(source, f"<tangent of {op.name} for {', '.join(op.arrays[i] for i in variant.watched)}>", "exec"), env)
     push: Callable[[Node, tuple[Any, ...]], Any] = env["push"]
     return push
@@ -88,7 +90,7 @@ def _part(variant: Variant, i: int, recorded: bool, loaded: dict[str, None]) -> 
     rule: Any = op.rules[a] if op.kind == "elementwise" else op.pushes[a]
     skip = 1 if op.kind == "elementwise" else 2
     for n in names_of(rule, skip):
-        if n == "y" or n in op.arrays:
+        if is_array(op, n):
             loaded[load(variant, "", n, False)] = None
     if op.kind == "primitive":
         return f"R_{a}({', '.join(['F', f't{i}', *(load(variant, '', n, recorded) for n in names_of(rule, 2))])})"

@@ -137,6 +137,9 @@ def load(variant: Variant, own: str, name: str, recorded: bool) -> str:
         return place
     if name == "y":
         return f"linked_output({place}, node)"
+    if name in op.kept:
+        given = (*op.arrays, *(p.name for p in op.params))
+        return f"K_{name}({', '.join([place, *(load(variant, '', n, recorded) for n in given)])})"
     if name not in op.arrays:
         return place
     if op.variadic:
@@ -149,6 +152,13 @@ def load(variant: Variant, own: str, name: str, recorded: bool) -> str:
     else:
         parent = "None"
     return f"linked({place}, {parent})"
+
+
+def recalling(op: Op) -> dict[str, Any]:
+    """What the text that loads kept values on Tensors refers to."""
+    from tapegrad.registry.entry import recalled
+
+    return {f"K_{name}": recalled(kept) for name, kept in op.kept.items()}
 
 
 def _call(variant: Variant, a: str, function: str, recorded: bool, first: str = "F, g") -> str:
@@ -212,6 +222,8 @@ def compile_pull(variant: Variant, *, recorded: bool, guarded: bool = False) -> 
     source = pull_source(variant, recorded=recorded, guarded=guarded)
     name = f"<derivative of {op.name} for {', '.join(op.arrays[i] for i in variant.watched)}>"
     env: dict[str, Any] = {f"R_{a}": r for a, r in op.rules.items() if r is not no_derivative}
+    if recorded:
+        env.update(recalling(op))
     env.update({f"P_{a}": r for a, r in op.products.items()})
     env.update({f"G_{a}": r for a, r in op.guards.items()})
     env.update({f"S_{a}": r for a, r in op.summed_rules.items()})

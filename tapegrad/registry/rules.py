@@ -162,6 +162,8 @@ def _saved(op: Op, watched: tuple[int, ...]) -> tuple[str, ...]:
                         names[b + ".spec"] = None
             for b in others:
                 names[b] = None
+    if not op.kept.keys().isdisjoint(names):  # in a recorded sweep it is the value of an op of these
+        names.update(dict.fromkeys([*op.arrays, *(p.name for p in op.params)]))
     if isinstance(op.masks, str):
         names[op.masks] = None
     return tuple(n for n in names if not (n.endswith(".spec") and n[:-5] in names))
@@ -212,7 +214,18 @@ def values(variant: Variant, node: Node, *, recorded: bool) -> dict[str, Any]:
                 parent = ps[k if variant.wide else variant.watched.index(k)] if k in variant.watched else None
                 raw = linked(raw, parent)
         found[name] = raw
+    if recorded and op.kept:
+        from tapegrad.registry.entry import recalled
+
+        for name, kept in op.kept.items():
+            if name in found:
+                found[name] = recalled(kept)(found[name], *(found[n] for n in (*op.arrays, *(p.name for p in op.params))))
     return found
+
+
+def is_array(op: Op, name: str) -> bool:
+    """Whether what an op has saved under this name is an array, and no parameter or spec."""
+    return name == "y" or name in op.arrays or name in op.kept
 
 
 def parent_order(variant: Variant) -> Sequence[int]:

@@ -56,6 +56,16 @@ def entry_source(op: Op, *, styled: bool = False, holds: bool = False) -> str:
     return "\n".join([*lines, *recording(op, watched, holds)]) + "\n"
 
 
+def recalled_source(op: Op) -> str:
+    """The source of the function that records the op with its value known."""
+    lines = [f"def {op.name}({', '.join(['y', *op.arrays, *(p.name for p in op.params)])}):"]
+    for i, a in enumerate(op.arrays):
+        lines += _unpacking(op, i, a)
+    watched = [i for i, a in enumerate(op.arrays) if a in op.differentiable]
+    lines += [f"    out = {_new(False)}", "    out.array = y", "    out.like = None"]
+    return "\n".join([*lines, *recording(op, watched, False)]) + "\n"
+
+
 def _new(styled: bool) -> str:
     """A bare Tensor; a facade's class may have a constructor of its own, which is not for ops."""
     return "new(Tensor)" if styled else "Tensor()"
@@ -204,10 +214,19 @@ def _computing(op: Op, styled: bool) -> list[str]:
         return ["    try:", f"        y = BODY(space_of(()){_keywords(op)})", *_failing("()")]
     args = _raws(op) + _keywords(op)
     expression = f"KERNEL({args})"
+    elsewhere = f"SPACES[{{}}].{op.key}({args})"
+    dispatched = f"dispatch(OP, ({_raws(op)},), {args})"
+    if op.kept:
+        expression = f"KEEPING({args}) if keeps else {expression}"
+        elsewhere = f"keeping(SPACES[{{0}}], OP)({args}) if keeps else {elsewhere.replace('{}', '{0}')}"
+        dispatched = f"keeping(space_of(({_raws(op)},)), OP)({args}) if keeps else {dispatched}"
     if op.symbol:
         expression = f"raw0 {op.symbol} raw1" if count == 2 else f"{op.symbol}raw0"
     kinds = [f"kind{i}" for i in range(count)]
     lines = ["    " + "; ".join(f"kind{i} = type(raw{i})" for i in range(count))]
+    if op.kept:
+        watched = [i for i, a in enumerate(op.arrays) if a in op.differentiable]
+        lines += [f"    keeps = {' or '.join(f'node{i} is not None' for i in watched)}"]
     direct = " and ".join(f"{k} is ndarray" for k in kinds)
     lines += ["    try:", f"        if {direct}:", f"            y = {expression}"]
     builtin = " and ".join(f"{k} in BUILTIN" for k in kinds)
@@ -221,15 +240,17 @@ def _computing(op: Op, styled: bool) -> list[str]:
     lines += [f"            y = {expression}"]
     lines += [
         f"        elif {_of_one_set(kinds)}:",
-        f"            y = {expression if op.symbol else f'SPACES[{_first_array(kinds)}].{op.key}({args})'}",
+        f"            y = {expression if op.symbol else elsewhere.format(_first_array(kinds))}",
     ] if op.key.isidentifier() else []
     lines += [
         "        else:",
         f"            found = over_batch(OP, ({_raws(op)},), ({nodes_of(op)},){_keywords(op)})",
         "            if found is not None:",
         f"                return {found}",
-        f"            y = dispatch(OP, ({_raws(op)},), {args})",
+        f"            y = {dispatched}",
     ]
+    if op.kept:
+        lines += ["        if keeps:", f"            y, {', '.join(f'kept_{name}' for name in op.kept)} = y"]
     return lines + _failing(f"({_raws(op)},)")
 
 

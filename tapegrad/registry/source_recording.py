@@ -168,7 +168,9 @@ def saving(
     for name in variant.saved:
         base, _, spec = name.partition(".")
         raw = base  # "y", or a parameter
-        if base in op.arrays:
+        if base in op.kept:
+            raw = f"kept_{base}"
+        elif base in op.arrays:
             raw = "raws" if op.variadic else f"raw{op.arrays.index(base)}"
         if not spec:
             values.append(raw)

@@ -67,6 +67,15 @@ class Space:
         return f"<{self.space_name} kernels>"
 
 
+def keeping(space: Space, op: Op) -> Callable[..., Any]:
+    """What computes an op on raw values together with what it keeps: gives all of it in a tuple."""
+    return getattr(space.kernels, f"{op.key}_keeping", None) or partial(_one_by_one, space, op)
+
+
+def _one_by_one(space: Space, op: Op, *args: Any, **params: Any) -> tuple[Any, ...]:
+    return tuple(getattr(space, o.key)(*args, **params) for o in (op, *op.kept.values()))
+
+
 @final
 class Ops:
     """The ops on Tensors: a rule that runs in it is recorded."""

@@ -54,6 +54,8 @@ def copy_of(
     if kind is not None and given_words["laws"] is None:
         given_words["laws"] = lambda draw: (draw.array(),)
     op = Op(f, kind or base.kind, **given_words)
+    if base.kept and op.kind == "primitive":
+        op.keeping(**base.kept)
     if op.kind in STATEMENT:
         getattr(op, STATEMENT[op.kind])(**{a: rules.get(a, base.rules.get(a, no_derivative)) for a in op.arrays})
     pushes = {**(base.pushes if kind is None else {}), **(pushforward or {})}

@@ -14,7 +14,7 @@ from tapegrad.core.node import Node, Recorded
 from tapegrad.core.tensor import PLAIN
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.kernels.batched import Batched
-from tapegrad.registry.rules import Variant
+from tapegrad.registry.rules import Variant, is_array
 from tapegrad.torch._elsewhere import lend
 from tapegrad.torch._recorder import OWNERS
 from tapegrad.torch._tensor import beside, wrap
@@ -232,7 +232,7 @@ def pack_node(node: Node, _: Any = None) -> None:
         return
     held = []
     for place, name in enumerate(op.saved):
-        if name != "y" and name not in op.op.arrays:
+        if not is_array(op.op, name):
             continue
         raw = node.s[place] if _in_tuple(op) else (node.s, node.t)[place]
         if type(raw) in PLAIN or type(raw) is Batched:

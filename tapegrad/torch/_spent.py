@@ -7,7 +7,7 @@ from typing import Any
 
 from tapegrad.core.backward import Hooked, Let
 from tapegrad.core.node import Recorded
-from tapegrad.registry.rules import Variant
+from tapegrad.registry.rules import Variant, is_array
 from tapegrad.torch._errors import SPENT
 from tapegrad.torch._node_names import key_of_nodes, pattern_of
 from tapegrad.torch._recorder import OWNERS
@@ -64,7 +64,7 @@ def _twin(node: Any) -> Recorded | None:
 
 @functools.cache
 def _keeps_arrays(op: Variant) -> bool:
-    return any(n == "y" or n in op.op.arrays for n in op.saved)
+    return any(is_array(op.op, n) for n in op.saved)
 
 
 #: Spent ops by the recorded form of an op and the key of its nodes.

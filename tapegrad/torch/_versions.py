@@ -10,7 +10,7 @@ import numpy as np
 from tapegrad.core.backward import Hooked
 from tapegrad.core.node import parents
 from tapegrad.core.tensor import Tensor as Core
-from tapegrad.registry.rules import Variant
+from tapegrad.registry.rules import Variant, is_array
 from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 from tapegrad.torch._node_names import name_of
 from tapegrad.torch._recorder import is_leaf_node, own
@@ -88,7 +88,7 @@ def _places(op: Any) -> tuple[int, ...]:
         return ()
     in_tuple = inner.general or len(inner.saved) > 2
     found = tuple(
-        i if in_tuple else -1 - i for i, name in enumerate(inner.saved) if name == "y" or name in inner.op.arrays
+        i if in_tuple else -1 - i for i, name in enumerate(inner.saved) if is_array(inner.op, name)
     )
     if op is inner:
         _PLACES[op] = found
