@@ -80,6 +80,8 @@ class Variable(KerasVariable):  # type: ignore[misc]  # Keras has no type hints
         """Whether the variable of tapegrad's can take this as it is: it neither promotes nor broadcasts."""
         if in_stateless_scope() or self._value is None:
             return False
+        if type(value) is int:  # as steps are counted
+            return self._value.array.shape == ()
         if not isinstance(value, Tensor):
             return False
         raw, own = value.array, self._value.array

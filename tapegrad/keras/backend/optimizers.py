@@ -15,6 +15,8 @@ def install() -> None:
     """Give Keras's base class of optimisers its methods for this backend."""
     from keras.src.optimizers import base_optimizer, optimizer
 
+    from tapegrad.keras.backend.optimizer_steps import stepped
+
     base = base_optimizer.BaseOptimizer
     made: Any = optimizer.BackendOptimizer
 
@@ -23,6 +25,10 @@ def install() -> None:
         if trainable_variables is not None:
             trainable_variables = [_known(self, v) for v in trainable_variables]
         return base.apply(self, [_dense(g) for g in grads], trainable_variables)
+
+    def update(self: Any, grads: Any, variables: Any, learning_rate: Any) -> None:
+        if not stepped(self, grads, variables, learning_rate):
+            base._backend_update_step(self, grads, variables, learning_rate)
 
     def build(self: Any, variables: Any) -> Any:
         return base.build(self, [_known(self, v) for v in variables])
@@ -40,6 +46,7 @@ def install() -> None:
         return self.apply_gradients(zip(recorded.gradient(value, variables), variables, strict=True))
 
     methods: dict[str, Callable[..., Any]] = {
+        "_backend_update_step": update,
         "apply": apply,
         "build": build,
         "minimize": minimize,

@@ -1,0 +1,195 @@
+"""The formula of one of Keras's optimisers, run on arrays of NumPy: Keras's own code, with NumPy's functions as its `ops`.
+
+An optimiser's step is a dozen small ops for each variable, none of which a tape has to see.  As ops they are half of the
+time of a training step of a small model; as functions of NumPy a fifth of that.  What is not plainly one of Keras's own
+formulas on NumPy's arrays (another backend's, a subclass of a script's, an op without its row in `_OPS`) goes Keras's way.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import Any, final
+
+import numpy as np
+from keras.src import ops
+from keras.src.backend import floatx
+from keras.src.backend.common import KerasVariable
+from keras.src.backend.common.stateless_scope import in_stateless_scope
+from keras.src.optimizers.base_optimizer import BaseOptimizer
+
+from tapegrad.core.tensor import Tensor
+from tapegrad.ops.inplace import is_alone
+from tapegrad.registry.space import BUILDING
+from tapegrad.variable import STAND_INS
+
+#: Where Keras's formulas are: a class that is defined elsewhere is a script's.
+_OF_KERAS = "keras.src.optimizers."
+_FLOATS = frozenset([np.dtype("float32"), np.dtype("float64")])
+#: What a formula calls that is here in another way.
+_ASSIGNING = ("assign", "assign_add", "assign_sub")
+_INDEX = "_get_variable_index"
+
+
+def _cast(x: Any, dtype: Any) -> Any:
+    return x.astype(dtype, copy=False) if isinstance(x, np.ndarray | np.generic) else dtype.type(x)
+
+
+def _root(x: Any) -> Any:
+    return np.sqrt(x if getattr(x, "dtype", None) in _FLOATS else np.asarray(x, floatx()))
+
+
+#: What Keras's ops are on arrays.
+_OPS: dict[str, Any] = {
+    "abs": np.abs,
+    "add": np.add,
+    "cast": _cast,
+    "clip": np.clip,
+    "divide": np.divide,
+    "expand_dims": np.expand_dims,
+    "greater": np.greater,
+    "maximum": np.maximum,
+    "mean": np.mean,
+    "minimum": np.minimum,
+    "multiply": np.multiply,
+    "negative": np.negative,
+    "norm": np.linalg.norm,
+    "power": np.power,
+    "shape": np.shape,
+    "sign": np.sign,
+    "sqrt": _root,
+    "square": np.square,
+    "subtract": np.subtract,
+    "sum": np.sum,
+    "transpose": np.transpose,
+    "where": np.where,
+}
+_NUMPY = types.SimpleNamespace(**_OPS)
+
+
+def stepped(optimizer: Any, grads: Any, variables: Any, learning_rate: Any) -> bool:
+    """Run the step on arrays, and say so; False where it is not a case for that, and nothing was changed."""
+    kind: Any = type(optimizer)
+    if not _is_formula(kind) or STAND_INS or in_stateless_scope():
+        return False
+    if BUILDING and not BUILDING[0].is_eager:
+        return False
+    if not all(_fit(g, v) for g, v in zip(grads, variables, strict=True)):
+        return False
+    own = optimizer._variables
+    rate = learning_rate if type(learning_rate) is float else _memory(learning_rate)
+    if rate is None or any(_memory(v) is None for v in own):
+        return False
+    numbers = []
+    for v in (*variables, *own):
+        held = v._value
+        if not is_alone(held):  # the formula is to write into it
+            if type(held.array) is not np.ndarray:
+                numbers.append(held)
+            held.array = np.array(held.array)
+    here = _Step(optimizer)
+    try:
+        with np.errstate(all="ignore"):
+            for g, v in zip(grads, variables, strict=True):
+                here._index = optimizer._get_variable_index(v)
+                here.update_step(g.array, v._value.array, rate)
+    finally:
+        for held in numbers:
+            held.array = held.array[()]  # NumPy's scalars, as they were
+    return True
+
+
+def _fit(gradient: Any, variable: Any) -> bool:
+    """Whether both are arrays of NumPy's of one shape and dtype."""
+    g, v = _memory(gradient), _memory(variable)
+    return g is not None and v is not None and g.dtype is v.dtype and g.shape == v.shape and v.dtype in _FLOATS
+
+
+def _memory(x: Any) -> Any:
+    """The array of NumPy's that a variable of Keras's holds, or a tensor is; None if it is another thing."""
+    held = x._value if isinstance(x, KerasVariable) else x
+    if not isinstance(held, Tensor):
+        return None
+    array = held.array
+    return array if type(array) is np.ndarray or isinstance(array, np.generic) else None
+
+
+@final
+class _Step:
+    """An optimiser as its formula sees it: its variables are their arrays, and what is assigned is written into them."""
+
+    def __init__(self, optimizer: Any) -> None:
+        self._optimizer = optimizer
+        self._index = 0
+
+    def __getattr__(self, name: str) -> Any:
+        kind: Any = type(self._optimizer)
+        method = _method(kind, name)
+        found = _arrays(getattr(self._optimizer, name)) if method is None else types.MethodType(method, self)
+        setattr(self, name, found)
+        return found
+
+    def _get_variable_index(self, variable: Any) -> int:
+        return self._index
+
+    @staticmethod
+    def assign(array: Any, value: Any) -> None:
+        """Replace all elements."""
+        array[...] = value
+
+    @staticmethod
+    def assign_add(array: Any, value: Any) -> None:
+        """Add to all elements."""
+        np.add(array, value, out=array)
+
+    @staticmethod
+    def assign_sub(array: Any, value: Any) -> None:
+        """Subtract from all elements."""
+        np.subtract(array, value, out=array)
+
+
+def _arrays(value: Any) -> Any:
+    """Keras's variables as their arrays, tensors as theirs, in lists too; anything else as it is."""
+    if isinstance(value, list):
+        return [_arrays(v) for v in value]
+    array = _memory(value)
+    return value if array is None else array
+
+
+# -- whose formula it is ---------------------------------------------------------------------------------------
+@functools.cache
+def _is_formula(cls: type) -> bool:
+    """Whether this class's step, and each method that it calls, is Keras's own, of ops that are known here."""
+    if any(getattr(cls, name) is not getattr(BaseOptimizer, name) for name in _ASSIGNING):
+        return False
+    waiting, seen = ["update_step"], set()
+    while waiting:
+        name = waiting.pop()
+        function = getattr(cls, name)
+        seen.add(name)
+        if not function.__module__.startswith(_OF_KERAS) or function.__closure__:
+            return False
+        for code in _codes(function.__code__):
+            for used in code.co_names:
+                if used not in _OPS and hasattr(ops, used) and not hasattr(cls, used) and not hasattr(np.ndarray, used):
+                    return False
+                if used in seen or used in _ASSIGNING or used == _INDEX:
+                    continue
+                if isinstance(getattr(cls, used, None), types.FunctionType):
+                    waiting.append(used)
+    return True
+
+
+def _codes(code: types.CodeType) -> list[types.CodeType]:
+    inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    return [code, *(d for c in inner for d in _codes(c))]
+
+
+@functools.cache
+def _method(cls: type, name: str) -> Any:
+    """A method of Keras's class as a function that takes NumPy's functions for `ops`; None if it is no method."""
+    function = getattr(cls, name, None)
+    if not isinstance(function, types.FunctionType):
+        return None
+    names = {**function.__globals__, "ops": _NUMPY}
+    return types.FunctionType(function.__code__, names, name, function.__defaults__)
