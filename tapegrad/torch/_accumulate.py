@@ -63,7 +63,10 @@ def accumulate(x: Any, g: Any, fresh: bool, create_graph: bool) -> None:
         fresh = False
     with _ACCUMULATING:
         first = auto.grad is None
-        add(auto, g, fresh, create_graph)
+        if first and fresh and type(g) is np.ndarray and g.base is None and g.flags.writeable:
+            auto.grad = wrap(g)  # what `add` would do, of what is nobody else's
+        else:
+            add(auto, g, fresh, create_graph)
     if auto.post or auto.accumulate is not None:
         was = switch(create_graph)
         try:

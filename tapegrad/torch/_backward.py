@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import warnings
 from typing import Any
@@ -58,7 +59,7 @@ def _roots(tensors: Any, gradients: Any, batch: Any, recorded: bool) -> list[tup
 
 def _ones(y: Any, recorded: bool) -> Any:
     raw = _shape_of(y)
-    if int(np.prod(raw.shape)) != 1:
+    if raw.shape and math.prod(raw.shape) != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if raw.dtype.kind == "c":
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {y.dtype}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.core.tensor import Tensor as Core
+from tapegrad.torch._tensor import Tensor
 from tapegrad.torch.optim._memory import kept, opened, read, replaced, scalar, zeros
 from tapegrad.torch.optim._recorded import recorded_step
 from tapegrad.torch.optim.optimizer import Optimizer
@@ -65,6 +66,7 @@ class Stepper(Optimizer):
 
             with enable_grad():
                 loss = closure()
+        states = self.state
         for group in self.param_groups:
             if group.get("differentiable"):
                 recorded_step(self, group)
@@ -78,8 +80,10 @@ class Stepper(Optimizer):
                 grad = p.grad
                 if grad is None:
                     continue
-                state = self.state[p] if p in self.state else self._started(group, p)
-                if grad.is_sparse:
+                state = states.get(p)
+                if state is None:
+                    state = self._started(group, p)
+                if type(grad) is not Tensor and grad.is_sparse:
                     replaced(p, self._update_rows(options, opened(p), -grad if maximize else grad, state))
                     continue
                 a, g = opened(p), read(grad)

@@ -84,6 +84,10 @@ def _huber(x: Any, target: Any, reduction: str, delta: float, weight: Any) -> An
     return _between(S.huber_loss, x, target, None, None, reduction, weight, delta=delta)
 
 
+#: The dtypes of labels, and that of the same bits without a sign.
+_UNSIGNED = {np.dtype(np.int64): np.dtype(np.uint64), np.dtype(np.uint8): np.dtype(np.uint8)}
+
+
 # -- classes ---------------------------------------------------------------------------------------------------
 def _labels(x: Any, target: Any, name: str) -> Any:
     """Labels as an array, checked against the classes, which are on axis 1 (or the only one)."""
@@ -91,7 +95,7 @@ def _labels(x: Any, target: Any, name: str) -> Any:
     if type(raw) is not Batched:  # inside vmap there are labels for each item, which have a shape and a dtype as any
         raw = np.asarray(raw)
     shape = x.array.shape
-    if raw.dtype not in (np.int64, np.uint8):
+    if raw.dtype not in _UNSIGNED:
         from tapegrad.torch._dtypes import SCALAR_TYPES
 
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {SCALAR_TYPES[target.dtype]}")
@@ -114,7 +118,7 @@ def _in_bounds(raw: Any, classes: int, ignore_index: int) -> bool:
     if not raw.size:
         return True
     # One pass for both bounds: without its sign a label below 0 is larger than any number of classes.
-    if not 0 <= ignore_index < classes and np.maximum.reduce(raw.view(f"u{raw.itemsize}"), axis=None) < classes:
+    if not 0 <= ignore_index < classes and np.maximum.reduce(raw.view(_UNSIGNED[raw.dtype]), axis=None) < classes:
         return True
     used = raw[raw != ignore_index]
     bad = used[(used < 0) | (used >= classes)]

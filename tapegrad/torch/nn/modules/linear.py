@@ -52,7 +52,12 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Any) -> Any:
-        return _linear(input, self.weight, self.bias)
+        own = self._parameters  # looked into here: an attribute that is in a table is found in a second look, at twice the price
+        try:
+            weight, bias = own["weight"], own["bias"]
+        except KeyError:  # of another's making, as those of a pruned layer are
+            weight, bias = self.weight, self.bias
+        return _linear(input, weight, bias)
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"

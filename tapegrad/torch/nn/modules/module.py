@@ -157,10 +157,9 @@ class Module(_hooks.Hooks, Walks, Conversions):
     # -- attributes --------------------------------------------------------------------------------------------
     def __getattr__(self, name: str) -> Any:
         mine = self.__dict__
-        for table in ("_parameters", "_buffers", "_modules"):
-            found = mine.get(table)
-            if found is not None and name in found:
-                return found[name]
+        for table in ("_modules", "_parameters", "_buffers"):
+            if table in mine and name in mine[table]:
+                return mine[table][name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
