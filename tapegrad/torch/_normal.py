@@ -33,10 +33,12 @@ _LOG = _as_float32(
 )
 _SIN = _as_float32(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
 _COS = _as_float32(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
+_COS_SIN = np.array([_COS, _SIN]).T[:, :, None, None]
 _QUARTER_PI = _as_float32(0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)  # pi / 4 in three parts
-_LOG2_HIGH, _LOG2_LOW = _as_float32(0.693359375, -2.12194440e-4)
-_TWO_PI, _OCTANTS, _ROOT_HALF = _as_float32(2 * math.pi, 4 / math.pi, math.sqrt(0.5))
-_SIGN_OF_SIN, _SIGN_OF_COS = np.array([1.0, 1, -1, -1]), np.array([1.0, -1, -1, 1])
+_LOG2_HIGH, _LOG2_LOW = float(np.float32(0.693359375)), np.float32(-2.12194440e-4)
+_TWO_PI, _OCTANTS, _ROOT_HALF = map(np.float32, (2 * math.pi, 4 / math.pi, math.sqrt(0.5)))
+_BITS_OF_ROOT_HALF = _ROOT_HALF.view(np.int32)
+_ONE, _HALF, _MINUS_TWO = map(np.float32, (1, 0.5, -2))
 
 
 def normal(
@@ -83,71 +85,89 @@ def _each(function: Any, x: Array) -> Array:
 
 
 def _pairs32(even: Array) -> Array:
-    """What `_pairs64` gives, in float32: numbers of float64 that are rounded to float32 after each step."""
-    u = even.astype(float64)
-    narrow = np.empty_like(even[:, 0])
-    round32 = _Rounding(narrow)
-    radius = _log32(1 - u[:, 0], round32)
-    np.sqrt(round32(radius * -2), radius)
-    round32(radius)
-    sin, cos = _sin_cos32(round32(u[:, 1] * _TWO_PI), round32)
-    return np.stack([radius * cos, radius * sin], 1).astype(float32)
+    """What `_pairs64` gives, in float32; where a product is added with one rounding, in float64, then rounded."""
+    radius = _log32(_ONE - even[:, 0])
+    radius *= _MINUS_TWO
+    np.sqrt(radius, radius)
+    sin, cos = _sin_cos32(even[:, 1] * _TWO_PI)
+    out = np.empty_like(even)
+    np.multiply(radius, cos, out[:, 0])
+    np.multiply(radius, sin, out[:, 1])
+    return out
 
 
-class _Rounding:
-    """Rounds arrays of one shape to float32, in place."""
-
-    __slots__ = ("_narrow",)
-
-    def __init__(self, narrow: Array) -> None:
-        self._narrow = narrow
-
-    def __call__(self, x: Array) -> Array:
-        self._narrow[...] = x
-        x[...] = self._narrow
-        return x
-
-    def fused(self, a: Array, b: Any, c: Any) -> Array:
-        """a * b + c in the place of a."""
-        np.multiply(a, b, a)
-        np.add(a, c, a)
-        return self(a)
-
-    def polynomial(self, coefficients: tuple[float, ...], x: Array) -> Array:
-        """The polynomial by Horner's scheme, the highest power first."""
-        y = np.full_like(x, coefficients[0])
-        for c in coefficients[1:]:
-            self.fused(y, x, c)
-        return y
+def _rounded(wide: Array, narrow: Array) -> None:
+    """Round numbers of float64 to float32, and have them in both."""
+    narrow[...] = wide
+    wide[...] = narrow
 
 
-def _log32(x: Array, round32: _Rounding) -> Array:
+def _polynomial(coefficients: Any, x: Array, narrow: Array) -> None:
+    """The polynomial in `x` by Horner's scheme, the highest power first, rounded at each step; left in `narrow`."""
+    y = x * coefficients[0]
+    for c in coefficients[1:-1]:
+        y += c
+        _rounded(y, narrow)
+        y *= x
+    y += coefficients[-1]
+    narrow[...] = y
+
+
+def _log32(v: Array) -> Array:
     """The logarithm of positive numbers: of the exponent, and of a mantissa in [sqrt(1/2), sqrt(2))."""
-    mantissa, exponent = np.frexp(x)
-    small = mantissa < _ROOT_HALF
-    e = exponent - small
-    x = np.where(small, mantissa + mantissa, mantissa) - 1
-    square = round32(x * x)
-    y = round32(round32.polynomial(_LOG, x) * x)
-    round32.fused(y, square, round32(e * _LOG2_LOW))
-    round32(np.subtract(y, square * 0.5, y))
-    round32(np.add(y, x, y))
-    return round32(np.add(y, e * _LOG2_HIGH, y))
+    bits = v.view(np.int32)
+    exponent = bits - _BITS_OF_ROOT_HALF
+    exponent >>= 23
+    x = (bits - (exponent << 23)).view(float32)
+    x -= _ONE
+    y, e = np.empty_like(x), exponent.astype(float32)
+    _polynomial(_LOG, x.astype(float64), y)
+    y *= x
+    square = x * x
+    low = e * _LOG2_LOW
+    wide = y.astype(float64)
+    wide *= square
+    wide += low
+    y[...] = wide
+    square *= _HALF
+    y -= square
+    y += x
+    wide[...] = exponent
+    wide *= _LOG2_HIGH
+    wide += y
+    y[...] = wide
+    return y
 
 
-def _sin_cos32(x: Array, round32: _Rounding) -> tuple[Array, Array]:
+def _sin_cos32(x: Array) -> tuple[Array, Array]:
     """Sine and cosine of numbers >= 0 and < 2 pi, reduced to a quarter of a right angle to either side."""
-    octant = (round32(x * _OCTANTS).astype(np.int32) + 1) & ~1
+    octant = (x * _OCTANTS).astype(np.int32)
+    octant += 1
+    octant &= ~1
+    wide, turns = x.astype(float64), octant.astype(float64)
     for part in _QUARTER_PI:
-        x = round32(octant * -part + x)
-    z = round32(x * x)
-    cos = round32(round32.polynomial(_COS, z) * z)
-    round32(np.add(round32.fused(cos, z, z * -0.5), 1, cos))
-    sin = round32(round32.polynomial(_SIN, z) * z)
-    round32.fused(sin, x, x)
-    quadrant = (octant >> 1) & 3
-    odd = quadrant & 1 == 1
+        wide -= turns * part
+        _rounded(wide, x)
+    z = x * x
+    both = np.empty((2, *x.shape), float32)  # the series of cosine and sine, side by side
+    series = np.empty(both.shape)
+    series[...] = z
+    _polynomial(_COS_SIN, series, both)
+    both *= z
+    factors = series
+    factors[1] = wide
+    wide_both = both.astype(float64)
+    wide_both *= factors
+    factors[0] *= -0.5
+    wide_both += factors
+    both[...] = wide_both
+    cos, sin = both
+    cos += _ONE
+    odd = octant & 2 != 0
     s, c = np.where(odd, cos, sin), np.where(odd, sin, cos)
-    s *= _SIGN_OF_SIN[quadrant]
-    c *= _SIGN_OF_COS[quadrant]
+    s.view(np.int32)[...] ^= (octant & 4) << 29  # the sign
+    octant += 2
+    octant &= 4
+    octant <<= 29
+    c.view(np.int32)[...] ^= octant
     return s, c
