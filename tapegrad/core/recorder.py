@@ -251,7 +251,12 @@ def enter(recorder: Recorder) -> None:
     recorder.entered = True
     recorder.serial = _serial()
     recorder.levels = state.levels
-    state.active = state.active.plus(recorder)
+    active = state.active
+    if active is not EMPTY:
+        for r in active.recorders:
+            if not r.entered:  # left by another thread: of a generator that was closed there, or collected
+                active = active.minus(r)
+    state.active = active.plus(recorder)
     if recorder.cuts is not None:
         NOTING.append(recorder)
     if recorder.beside is not None:
@@ -259,7 +264,10 @@ def enter(recorder: Recorder) -> None:
 
 
 def leave(recorder: Recorder) -> None:
-    """Take the recorder out of this thread's active ones, whatever has been entered or left since."""
+    """Take the recorder out of this thread's active ones, whatever has been entered or left since.
+
+    A thread whose recorder another one has taken leave of forgets it as it enters the next.
+    """
     recorder.entered = False
     state.active = state.active.minus(recorder)
     if recorder.cuts is not None and recorder in NOTING:

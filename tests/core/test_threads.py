@@ -1,7 +1,7 @@
 """State is per thread, and graphs may be shared."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from tapegrad.core.recorder import state
 
 
 def in_thread(function: Callable[[], Any]) -> Any:
@@ -149,3 +150,23 @@ def test_a_failing_sweep_in_one_thread_does_not_stop_the_others() -> None:
     expected = tape.gradient(y, x).tolist()
     sound = lambda: {tuple(tape.gradient(y, x).tolist()) for _ in range(100)}  # noqa: E731
     assert at_once(failing, sound, sound) == [100, {tuple(expected)}, {tuple(expected)}]
+
+
+def test_a_tape_that_another_thread_has_left_is_forgotten_with_the_next_one() -> None:
+    v = tg.Variable(3.0)
+
+    def suspended() -> Iterator[None]:
+        with tg.GradientTape():
+            yield
+
+    before = state.active
+    running = suspended()
+    next(running)
+    left = state.active
+    in_thread(running.close)  # as the collector does, in whichever thread it runs
+    assert state.active is left is not before
+    with tg.GradientTape() as tape:
+        assert len(state.active.recorders) == len(before.recorders) + 1
+        y = v * v
+    assert state.active is before
+    assert float(tape.gradient(y, v)) == 6
