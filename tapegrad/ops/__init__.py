@@ -22,7 +22,6 @@ from tapegrad.ops import (
     products,
     reductions,
     repeating,
-    running,
     shape,
     softmax,
     sorting,
@@ -40,7 +39,6 @@ __all__ = [
     "products",
     "reductions",
     "repeating",
-    "running",
     "shape",
     "softmax",
     "sorting",
@@ -50,7 +48,7 @@ __all__ = [
 #: Families that are declared when they are first used, by the module of that name: their import takes as long as all of
 #: the above.
 _FAMILIES = (
-    *("determinants", "factorisations", "fft", "incomplete", "matrix_functions", "nn", "norms", "picking", "samples", "sets", "signals"),
+    *("determinants", "factorisations", "fft", "incomplete", "matrix_functions", "nn", "norms", "picking", "sets", "signals"),
     *("solvers", "special", "statistics"),
 )
 
