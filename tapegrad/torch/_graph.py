@@ -64,6 +64,25 @@ class Node:
             found.setdefault("traceback_", stack)
         return found
 
+    @property
+    def requires_grad(self) -> bool:
+        """A node is there for what requires a gradient alone."""
+        return True
+
+    def __dir__(self) -> list[str]:
+        try:
+            return self._names()
+        except RuntimeError:  # a context whose output is gone
+            return list(super().__dir__())
+
+    def _names(self) -> list[str]:
+        op: Any = self._node.op.op if type(self._node.op) is Hooked else self._node.op
+        names = getattr(op.op if type(op) is Packed else op, "saved", ())
+        arrays = _key(op, "")[1]
+        shown = {"y": "result", **{a: _SHOWN_AS[i] for i, a in enumerate(arrays[:2])}}
+        kept = [shown.get(n, n) for n in names if "." not in n]
+        return [*super().__dir__(), *(f"_saved_{n}" for n in kept), *(f"_raw_saved_{n}" for n in kept)]
+
     def _sequence_nr(self) -> int:
         return self._node.seq
 
@@ -105,6 +124,7 @@ class Node:
         return f"<{self.name().split('::')[-1]} object at {id(self._node):#x}>"
 
 
+_SHOWN_AS = ("self", "other")
 _KNOWN = {"self": 0, "other": 1, "mat1": 0, "mat2": 1, "input": 0, "weight": 1}
 
 
@@ -218,7 +238,7 @@ class AccumulateGrad(Node):
         for hook in list(self._pre.values()):
             found = hook((g,))
             if found is not None:
-                g = found[0] if isinstance(found, tuple) else found
+                (g,) = _answer(hook, found, 1)
         return g
 
     def run_after(self, g: Any) -> None:
@@ -350,6 +370,19 @@ def _plain(g: Any, recorded: bool) -> Any:
     return linked(raw, node) if recorded else raw
 
 
+def _answer(hook: Any, found: Any, count: int) -> tuple[Any, ...]:
+    """What a hook gives in the place of several gradients."""
+    if not isinstance(found, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(found).__name__}'")
+    if len(found) != count:
+        name = getattr(hook, "__name__", "unknown")
+        raise RuntimeError(f"hook '{name}' has returned an incorrect number of values (got {len(found)}, but expected {count})")
+    for g in found:
+        if g is not None and not isinstance(g, Core):
+            raise TypeError(f"expected Variable, but hook returned '{type(g).__name__}'")
+    return found
+
+
 def _before(calls: dict[int, Any]) -> Any:
     def call(g: Any) -> Any:
         several = type(g) is list
@@ -358,7 +391,7 @@ def _before(calls: dict[int, Any]) -> Any:
         for hook in list(calls.values()):
             found = hook(gs)
             if found is not None:
-                gs = found if isinstance(found, tuple) else (found,)
+                gs = _answer(hook, found, len(gs))
         made = [_plain(c, recorded) for c in gs]
         return made if several else made[0]
 
@@ -385,7 +418,7 @@ class _After:
         for hook in list(self.hooks.values()):
             found = hook(sent, out)
             if found is not None:
-                sent = found if isinstance(found, tuple) else (found,)
+                sent = _answer(hook, found, len(sent))
         from tapegrad.core.node import receive
 
         news = {p: c for p, c in zip(order, sent, strict=False) if p is not None}

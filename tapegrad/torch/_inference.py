@@ -25,6 +25,7 @@ class Inference(Tensor):
     """A tensor that was made in inference mode."""
 
     __slots__ = ()
+    _is_inference = True
 
     def read(self) -> tuple[Any, Any]:
         if is_enabled() and not INFERENCE.on:
@@ -32,6 +33,7 @@ class Inference(Tensor):
         return self.array, self.node
 
 
+Inference.__name__ = Inference.__qualname__ = "Tensor"
 #: Arrays that no graph may save, by their id: those of inference tensors that were read where something may be recorded.
 _BARRED: dict[int, Any] = {}
 

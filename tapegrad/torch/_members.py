@@ -33,7 +33,7 @@ def _requires_grad(self: Any) -> bool:
 
 def _set_requires_grad(self: Any, value: bool) -> None:
     if value:
-        if type(self).__name__ == "Inference" and not INFERENCE.on:
+        if self._is_inference and not INFERENCE.on:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         track(self)
         return
@@ -159,7 +159,7 @@ def _set_data(self: Any, value: Any) -> None:
 
 
 def _get_version(self: Any) -> int:
-    if type(self).__name__ == "Inference":
+    if self._is_inference:
         raise RuntimeError("Inference tensors do not track version counter.")
     store: Storage | None = getattr(self, "_store", None)
     return 0 if store is None else store.version
@@ -312,7 +312,7 @@ def install() -> None:
         "is_floating_point": lambda self: self.array.dtype.kind in "fV",
         "is_cuda": property(lambda self: device_of(self.array).type == "cuda"),
         "is_sparse": property(lambda self: False),
-        "is_inference": lambda self: type(self).__name__ == "Inference",
+        "is_inference": lambda self: self._is_inference,
         "resolve_conj": lambda self: self,
         "is_conj": lambda self: False,  # what is conjugated, or negated, has its own values here
         "is_neg": lambda self: False,

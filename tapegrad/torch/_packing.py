@@ -45,8 +45,8 @@ def pack(hook: Any, t: Any) -> Any:
         version = store_of(t).version if isinstance(t, Core) else 0
         found = hook(t)
         if store_of(t).version != version:
-            raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can "
-                               "not be modified by in-place operations as this can lead to unexpected side-effects. Please open an "
+            raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot "
+                               "be modified by in-place operations as this can lead to unexpected side-effects. Please open an "
                                "issue if you need to perform in-place operations on the input to a pack hook.")  # fmt: skip
         return found
     finally:

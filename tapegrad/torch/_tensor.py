@@ -50,6 +50,7 @@ class Tensor(Core):
     """An n-dimensional array, as PyTorch's."""
 
     __slots__ = ("__dict__", "_auto", "_store", "_view")
+    _is_inference = False
 
     def __new__(cls, *args: Any, **words: Any) -> Any:
         from tapegrad.torch._legacy import construct

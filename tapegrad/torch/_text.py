@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import textwrap
 from typing import Any
 
@@ -148,6 +149,10 @@ def text(x: Any) -> str:
     own_node = own(node)
     if own_node is not None:
         end.append("requires_grad=True" if is_leaf_node(own_node) else f"grad_fn=<{_name(x)}>")
+    duals = sys.modules.get("tapegrad.torch.autograd.forward_ad")
+    tangent = None if duals is None else duals.tangent_of(x)
+    if tangent is not None:
+        end.append(f"tangent={tangent}")
     whole = f"{head}{body}"
     last = len(whole) - whole.rfind("\n") + 1
     for part in end:

@@ -31,7 +31,7 @@ def check(x: Any, *, as_view: bool = False, part: Any = None, constant: bool = F
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
         )
-    if type(x) is not Tensor and type(x).__name__ == "Inference" and not INFERENCE.on:
+    if type(x) is not Tensor and x._is_inference and not INFERENCE.on:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor "
             "before doing inplace update. See https://github.com/pytorch/rfcs/pull/17 for more details."

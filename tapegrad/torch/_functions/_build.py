@@ -48,13 +48,17 @@ def compiled(signature: str, body: str, names: Mapping[str, Any], *, out: bool =
     made.__module__ = f"tapegrad.{where}"
     made.__signature__ = _Signature(signature, out)  # type: ignore[attr-defined]
 
+    def settle() -> None:
+        if made.__code__ is _stub.__code__:
+            found = _function(signature, body, names, space, out, where)
+            made.__defaults__, made.__kwdefaults__ = found.__defaults__, found.__kwdefaults__
+            made.__code__ = found.__code__
+
     def first(args: tuple[Any, ...], words: dict[str, Any]) -> Any:
-        found = _function(signature, body, names, space, out, where)
-        made.__defaults__, made.__kwdefaults__ = found.__defaults__, found.__kwdefaults__
-        made.__code__ = found.__code__
+        settle()
         return made(*args, **words)
 
-    space["_first"] = first
+    space["_first"], space["_settle"] = first, settle
     return made
 
 

@@ -23,11 +23,12 @@ from tapegrad.torch._dtypes import bfloat16, float16
 from tapegrad.torch._dtypes import dtype as _dtype
 from tapegrad.torch._elsewhere import lend
 from tapegrad.torch._tensor import STYLE
+from tapegrad.torch.amp._functions import Table, lengthened
 
 #: The ops that are computed in the shorter dtype.
 _SHORTER = (
     "matmul", "dense", "matmul_adjoint", "linear", "contract", "inner", "tensordot", "outer", "conv", "conv_transpose", "einsum_of",
-    "vecdot",
+    "vecdot", "lstm_layer",
 )  # fmt: skip
 _DOUBLE = np.dtype(np.float64)
 _DEVICES = ("cpu", "cuda", "xpu", "mps", "hpu", "mtia", "xla", "ipu")
@@ -68,6 +69,27 @@ def _cast_and_call(plain: Any, args: tuple[Any, ...], params: dict[str, Any]) ->
         _LOCAL.on = was
 
 
+def _call(key: str, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
+    """A function of PyTorch's style, on arguments as autocast wants them."""
+    row, treatment = _FUNCTIONS.rows[key]
+    kind = "cpu" if not _LOCAL.on.get("cuda") else _kind_of(args)
+    if not _LOCAL.on.get(kind) or words.get("out") is not None:
+        return row.plain(*args, **words)
+    if treatment == "short":
+        short = _LOCAL.dtype_of(kind).numpy
+        args, words = tuple(_short(a, short) for a in args), {k: _short(v, short) for k, v in words.items()}
+    elif treatment == "full":
+        args, words = tuple(map(lengthened, args)), {k: lengthened(v) for k, v in words.items()}
+    was, _LOCAL.on = _LOCAL.on, {}
+    try:
+        return row.plain(*args, **words)
+    finally:
+        _LOCAL.on = was
+
+
+_FUNCTIONS = Table(_call)
+
+
 def _short(x: Any, short: Any) -> Any:
     if isinstance(x, list | tuple) and any(isinstance(v, Core) for v in x):
         return [_short(v, short) for v in x]
@@ -78,7 +100,8 @@ def _short(x: Any, short: Any) -> Any:
 
 
 def _swap(on: bool) -> None:
-    """Put code that casts in the place of the ops' own, or theirs back."""
+    """Put code that casts in the place of the ops' and functions' own, or theirs back."""
+    _FUNCTIONS.swap(on)
     for name in _SHORTER:
         entry = vars(STYLE).get(name)
         op = OPS.get(name)
@@ -128,7 +151,7 @@ class autocast:
             device(device_type)  # refuses what is no device at all
             raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
         if device_type == "cuda" and enabled and not gpus():
-            warnings.warn("User provided device_type of 'cuda', but CUDA is not available. Disabling", UserWarning, stacklevel=2)
+            warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", UserWarning, stacklevel=2)
             enabled = False
         self.device = device_type
         self.fast_dtype = _LOCAL.dtype_of(device_type) if dtype is None else dtype
@@ -171,6 +194,34 @@ def is_autocast_available(device_type: str) -> bool:
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Whether an autocast is in force on this thread."""
     return bool(_LOCAL.on.get(device_type))
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """The old name of `is_autocast_enabled("cpu")`."""
+    return is_autocast_enabled("cpu")
+
+
+def set_autocast_cpu_enabled(enabled: bool) -> None:
+    """The old name of `set_autocast_enabled("cpu", enabled)`."""
+    set_autocast_enabled("cpu", enabled)
+
+
+def set_autocast_cpu_dtype(dtype: Any) -> None:
+    """The old name of `set_autocast_dtype("cpu", dtype)`."""
+    set_autocast_dtype("cpu", dtype)
+
+
+def set_autocast_gpu_dtype(dtype: Any) -> None:
+    """The old name of `set_autocast_dtype("cuda", dtype)`."""
+    set_autocast_dtype("cuda", dtype)
+
+
+def clear_autocast_cache() -> None:
+    """Nothing is cached here."""
+
+
+def set_autocast_cache_enabled(enabled: bool) -> None:
+    """Nothing is cached here."""
 
 
 def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:

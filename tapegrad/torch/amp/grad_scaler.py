@@ -58,6 +58,11 @@ class GradScaler:
         if not self._enabled:
             return
         stage = self._stages.get(id(optimizer), "ready")
+        if not self._scaled:
+            raise AssertionError(
+                "Attempted unscale_ but _scale is None.  This may indicate your script did not use scaler.scale(loss or outputs) earlier "
+                "in the iteration."
+            )
         if stage == "unscaled":
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
         if stage == "stepped":
@@ -81,6 +86,11 @@ class GradScaler:
             return optimizer.step(*args, **words)
         if "closure" in words:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+        if not self._scaled:
+            raise AssertionError(
+                "Attempted step but _scale is None.  This may indicate your script did not use scaler.scale(loss or outputs) earlier in "
+                "the iteration."
+            )
         stage = self._stages.get(id(optimizer), "ready")
         if stage == "stepped":
             raise RuntimeError("step() has already been called since the last update().")

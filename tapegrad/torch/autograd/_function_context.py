@@ -120,7 +120,7 @@ class Saved:
             self.node = None if index is not None else t.node
             self.packed = (hooks[1], _packing.pack(hooks[0], t))
             return
-        self.version = t._version if type(t).__name__ != "Inference" else 0
+        self.version = 0 if getattr(t, "_is_inference", False) else t._version
         self.tensor = t if index is None else _view_of_value(t)
 
     def get(self, ctx: Any) -> Any:
@@ -132,7 +132,7 @@ class Saved:
                                 f"{type(found).__name__}")  # fmt: skip
             return wrap(found.read()[0], self.node if self.index is None else _node_of_output(ctx, self.index))
         t: Any = self.tensor
-        now = store_of(t).version if type(t).__name__ != "Inference" else 0
+        now = 0 if getattr(t, "_is_inference", False) else store_of(t).version
         if now != self.version:
             kind = f"torch.{_named(t)}Tensor {list(t.array.shape)}"
             raise RuntimeError(

@@ -45,7 +45,7 @@ def _gradients(node: CoreNode, gs: list[Any]) -> list[Any]:
     ctx = node.s
     cls = ctx._forward_cls
     found = backward_of(cls)(ctx, *gs)
-    found = tuple(found) if isinstance(found, tuple | list) else (found,)
+    found = found if isinstance(found, tuple) else (found,)
     specs = ctx._specs
     while len(found) > len(specs) and found[-1] is None:
         found = found[:-1]

@@ -84,6 +84,9 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
+    if tangent_of(tensor) is not None:
+        raise RuntimeError("Making a dual Tensor based on a Tensor that already has a forward gradient at the same level "
+                           f"{len(_LEVELS.stack) - 1} is not supported.")  # fmt: skip
     if not isinstance(tensor, Tensor):
         raise TypeError(f"make_dual(): argument 'tensor' (position 1) must be Tensor, not {type(tensor).__name__}")
     if tensor.array.dtype.kind not in "fcV":
@@ -95,12 +98,19 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
             f"Tensor is of size {list(tensor.array.shape)} while the given forward gradient is of size {list(tangent.array.shape)}."
         )
-    if tangent.array.dtype != tensor.array.dtype:
-        raise RuntimeError("Expected tangent to have the same dtype as primal")
     dual = take(tensor, _reshaper(tensor.array.shape), _unshape)
+    if tangent.array.dtype != tensor.array.dtype:
+        tangent = STYLE.astype(tangent, tensor.array.dtype)
     raw, node = tangent.read()
     found.tangents[watch(dual, frozenset([found.recorder]))] = linked(raw, node)
     return dual
+
+
+def tangent_of(tensor: Any) -> Any:
+    """The tangent of a tensor at the present level, or None."""
+    node = None if not _LEVELS.stack or not isinstance(tensor, Core) else tensor.node
+    t = None if node is None else _LEVELS.stack[-1].tangents.get(node)
+    return None if t is None else STYLE.adopt(linked(t.array, t.node))
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
@@ -109,11 +119,10 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     if found is None:
         return UnpackedDualTensor(tensor, None)
     node = tensor.node
-    t = None if node is None else found.tangents.get(node)
     primal = take(tensor, _reshaper(tensor.array.shape), _unshape)
     if node is not None:
         primal.node = root(node, _implicit())
-    return UnpackedDualTensor(primal, None if t is None else STYLE.adopt(linked(t.array, t.node)))
+    return UnpackedDualTensor(primal, tangent_of(tensor))
 
 
 def _implicit() -> Recorder:

@@ -22,9 +22,9 @@ def _as_tuple(given: Any, what: str, name: str) -> tuple[bool, tuple[Any, ...]]:
     found = given if several else (given,)
     for i, x in enumerate(found):
         if not isinstance(x, Core):
-            where = f"Value at index {i} has" if several else "Given value has"
-            raise TypeError(f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the {where} type "
-                            f"{type(x).__name__}")  # fmt: skip
+            where = f"value at index {i}" if several else f"given {what}"
+            raise TypeError(f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the {where} has type "
+                            f"{type(x)}.")  # fmt: skip
     return several, found
 
 
@@ -210,16 +210,19 @@ def jacobian(
 ) -> Any:
     """The Jacobian of a function, for each output and each input; all rows are computed at once."""
     if strategy not in ("reverse-mode", "forward-mode"):
-        raise AssertionError(f'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: "{strategy}"')
+        raise AssertionError(f'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your '
+                             f'function has more outputs than inputs, "forward-mode" tends to be quicker; got "{strategy}"')  # fmt: skip
     if strategy == "forward-mode":
         if create_graph:
             raise NotImplementedError("torch.autograd.functional.jacobian: `create_graph=True` and `strategy=\"forward-mode\"` are "
-                                      "not supported together (yet).")  # fmt: skip
+                                      "not supported together (yet). Please either set `create_graph=False` or "
+                                      "`strategy=\"reverse-mode\"`.")  # fmt: skip
         if not vectorize:
             raise NotImplementedError("Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for "
                                       "`vectorize=True`.")  # fmt: skip
     if vectorize and strict:
-        raise RuntimeError("torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together.")
+        raise RuntimeError("torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
+                           "Please either set `strict=False` or `vectorize=False`.")  # fmt: skip
     with enable_grad():
         several_in, xs, several_out, ys = _run(func, inputs, create_graph, strict, "jacobian")
         rows = tuple(_rows(i, y, xs, create_graph, strict, vectorize) for i, y in enumerate(ys))
@@ -293,7 +296,8 @@ def hessian(
         return found if several else found[0]
 
     if vectorize and strict:
-        raise RuntimeError("torch.autograd.functional.hessian: `strict=True` and `vectorized=True` are not supported together.")
+        raise RuntimeError("torch.autograd.functional.hessian: `strict=True` and `vectorized=True` are not supported together. "
+                           "Please either set `strict=False` or `vectorize=False`.")  # fmt: skip
     return jacobian(slopes, inputs, create_graph, strict, vectorize)
 
 

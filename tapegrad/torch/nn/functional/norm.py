@@ -41,13 +41,18 @@ def batch_norm(
             f"running_mean should contain {shape[1]} elements not {running_mean.array.shape[0]}"
         )
     if not training:
-        return S.batch_norm(input, weight, bias, running_mean, running_var, axis=1, epsilon=eps)
+        return _as(input, S.batch_norm(input, weight, bias, running_mean, running_var, axis=1, epsilon=eps))
     y, mean, variance = S.batch_norm(input, weight, bias, axis=1, epsilon=eps, statistics=True)
     if running_mean is not None and count:  # nothing has no mean to move towards
         keep = count / (count - 1)  # the running variance is without bias
         _towards(running_mean, mean.array, momentum)
         _towards(running_var, variance.array * running_var.array.dtype.type(keep), momentum)
-    return y
+    return _as(input, y)
+
+
+def _as(input: Any, y: Any) -> Any:
+    """A result in the dtype of what was given: weights and running means may be longer."""
+    return y if y.array.dtype == input.array.dtype else S.astype(y, input.array.dtype)
 
 
 def _towards(running: Any, value: Any, momentum: float) -> None:
