@@ -1,3 +1,4 @@
+import weakref
 from typing import Any
 
 import numpy as np
@@ -260,3 +261,16 @@ def test_a_tangent_that_depends_on_a_watched_value_is_recorded() -> None:
         d = acc.jvp(y)
     assert float(d) == 108
     assert float(tape.gradient(d, s)) == 72
+
+
+def test_accumulators_whose_tangents_were_primals_before_are_freed() -> None:
+    x = tg.asarray([1.5, -0.5])
+    seen = []
+    for _ in range(5):
+        acc = tg.ForwardAccumulator(x, x)
+        seen.append(weakref.ref(acc._tangents))
+        with acc:
+            y = x * x
+        assert np.array_equal(acc.jvp(y).numpy(), [4.5, 0.5])
+        del acc, y
+    assert [r() is None for r in seen[:3]] == [True] * 3

@@ -301,6 +301,8 @@ def release(recorder: Recorder) -> None:
     if recorder.beside is not None:
         recorder.beside.stop()
         recorder.beside = None
+    if recorder.on_push is not None:
+        recorder.on_push = _push_nothing  # what it knew of tangents is nobody's now, though nodes may still refer to it
     groups = recorder.groups
     recorder.groups = {}
     recorder.variables = []
@@ -324,6 +326,10 @@ def release(recorder: Recorder) -> None:
                 if refcount(node) >= _ONLY_LISTED:
                     let_go(node)
                     node.owners = NOBODY
+
+
+def _push_nothing(node: Node, recorder: Recorder) -> None:
+    """What forward mode does of which no derivative can be asked any more."""
 
 
 def _inherit(owners: Owners) -> None:
