@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tapegrad.kernels.numpy_shape import along_axis
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -237,10 +239,7 @@ def take_add_later(g: Any, indices: Any, shape: tuple[int, ...], axis: int) -> A
 def put_along_axis_add(g: Any, indices: Any, shape: tuple[int, ...], axis: int) -> Any:
     """Zeros of this shape, with `g` added where `take_along_axis` would take."""
     out = np.zeros(shape, g.dtype)
-    axis %= len(shape)
-    grid: list[Any] = list(np.ogrid[tuple(slice(n) for n in g.shape)])
-    grid[axis] = np.broadcast_to(indices, g.shape)
-    _add_picked(out, tuple(grid), g)
+    _add_picked(out, along_axis(g.shape, np.broadcast_to(indices, g.shape), axis % len(shape)), g)
     return out
 
 

@@ -107,6 +107,15 @@ def meet(op: Any, raws: Sequence[Any], nodes: Sequence[Any]) -> Any:
     """Raw values and nodes as PyTorch would compute with them, by recorded casts."""
     if not op.pointwise:
         return _meet_arrays(op, raws, nodes)
+    if len(raws) == 2 and (op.kind != "elementwise" or op.name in _KEEPS_INTEGERS):
+        a, b = raws
+        if type(a) is np.ndarray and op.name not in ("subtract", "where"):
+            limits = _LIMITS.get(a.dtype)
+            if limits is not None:
+                if type(b) is np.ndarray and b.dtype is a.dtype:
+                    return tuple(raws), tuple(nodes)
+                if type(b) is int and limits[0] <= b <= limits[1] and a.shape:
+                    return (a, a.dtype.type(b)), (nodes[0], None)
     if op.name == "where":
         if len(raws) == 2:  # what is chosen from, which is to be arrays
             common = _standing(raws)
@@ -133,6 +142,12 @@ def meet(op: Any, raws: Sequence[Any], nodes: Sequence[Any]) -> Any:
     pairs = [_to(r, n, common) for r, n in zip(raws, nodes, strict=True)]
     return tuple(r for r, _ in pairs), tuple(n for _, n in pairs)
 
+
+#: What integers of a dtype can be; truth values meet no number as they are.
+_LIMITS: dict[Any, tuple[int, int]] = {
+    np.dtype(np.bool_): (1, 0),
+    **{d: (int(np.iinfo(d).min), int(np.iinfo(d).max)) for d in map(np.dtype, ("i1", "i2", "i4", "i8", "u1"))},
+}
 
 #: What there is for real numbers alone, and what PyTorch raises for others.
 _REAL: dict[str, tuple[type[Exception], str]] = {

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,13 @@ from tapegrad.torch._rounding import Array, fused32, fused64
 
 #: Significant bits of each floating dtype, by name.
 DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
+
+
+@functools.cache
+def has_digits(dtype: np.dtype[Any]) -> bool:
+    """Whether a dtype is one of these; NumPy takes 3 us to say its name."""
+    return dtype.name in DIGITS
+
 
 _LONG_RANGE = 1 << 28
 _LOWER = np.uint64((1 << 24) - 1)

@@ -16,7 +16,7 @@ import numpy as np
 from tapegrad.dtypes import float64
 from tapegrad.torch._generator import Generator
 from tapegrad.torch._rounding import Array, fused64, narrowed
-from tapegrad.torch._uniform import DIGITS
+from tapegrad.torch._uniform import DIGITS, has_digits
 
 
 def _each(function: Callable[[float], float], x: Array) -> Array:
@@ -213,7 +213,7 @@ def dirichlet(generator: Generator, concentration: Array) -> Array:
 
 def check_weights(weights: Array, n: int, *, replacement: bool) -> None:
     """Raise where `n` indices can't be drawn by these weights."""
-    if weights.dtype.name not in DIGITS:
+    if not has_digits(weights.dtype):
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {weights.dtype}")
     if weights.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
@@ -222,9 +222,11 @@ def check_weights(weights: Array, n: int, *, replacement: bool) -> None:
     if not replacement and n > weights.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     wide = weights.astype(float64)
-    if not (np.isfinite(wide) & (wide >= 0)).all():
+    if not wide.size:
+        return
+    if not 0 <= np.minimum.reduce(wide, axis=None) <= np.maximum.reduce(wide, axis=None) < math.inf:
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if (wide.sum(-1) <= 0).any():
+    if np.minimum.reduce(wide.sum(-1), axis=None) <= 0:
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
 
 

@@ -313,7 +313,7 @@ def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = No
     if p is not None:
         return finished(drawn(tuple(input.shape), coins(input.array.dtype, p), generator), False, out, input.device)
     probabilities = value(input, "bernoulli")
-    if probabilities.dtype.name not in DIGITS:
+    if not _uniform.has_digits(probabilities.dtype):
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{SCALAR_TYPES[input.dtype]}'")
     check_probabilities(probabilities)
     return finished(_uniform.coins_of(generators.of(generator), probabilities).astype(probabilities.dtype), False, out, input.device)
@@ -340,7 +340,7 @@ def multinomial(
         rows = multinomial(input.reshape(-1, input.array.shape[-1]), num_samples, replacement, generator=generator)
         return rows.reshape(*input.array.shape[:2], num_samples)
     weights = value(input, "multinomial")
-    if weights.dtype.name not in DIGITS:
+    if not _uniform.has_digits(weights.dtype):
         raise RuntimeError(
             f"multinomial only supports floating-point dtypes for input, got: {SCALAR_TYPES[input.dtype]}"
         )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.kernels.numpy_shape import along_axis
 from tapegrad.torch._functions._build import define
 from tapegrad.torch._functions._stacks import Places, expanded, on_stacks
 from tapegrad.torch._shapes import dimension
@@ -19,15 +20,22 @@ def raw_of(index: Any) -> Any:
     return np.asarray(index.read()[0]) if isinstance(index, Tensor) else np.asarray(index)
 
 
+#: The dtypes of indices, and those of the same bits without a sign.
+_UNSIGNED = {np.dtype(np.int64): np.dtype(np.uint64), np.dtype(np.int32): np.dtype(np.uint32)}
+
+
 def check_dtype(name: str, index: Any) -> None:
     """Refuse an index of other integers than PyTorch takes."""
-    if isinstance(index, Tensor) and index.array.dtype not in (np.int64, np.int32) and math.prod(index.array.shape):
+    if isinstance(index, Tensor) and index.array.dtype not in _UNSIGNED and math.prod(index.array.shape):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
 
 
 def check_bounds(name: str, i: Any, x: Any, d: int) -> None:
     """Refuse an index that names places which an axis has not."""
     n = x.array.shape[d] if x.array.shape else 1
+    unsigned = _UNSIGNED.get(i.dtype)
+    if unsigned is not None and np.maximum.reduce(i.view(unsigned), axis=None, initial=0) < n:
+        return  # both bounds in one pass: without its sign a negative number is larger than any length
     if i.size and (i.max() >= n or i.min() < 0):
         bad = int(i.max() if i.max() >= n else i.min())
         raise RuntimeError(f"index {bad} is out of bounds for dimension {d} with size {n}")
@@ -35,9 +43,7 @@ def check_bounds(name: str, i: Any, x: Any, d: int) -> None:
 
 def places(i: Any, d: int) -> tuple[Any, ...]:
     """The full index of the places that `index` names along an axis."""
-    index = [np.arange(n).reshape([-1 if k == j else 1 for k in range(i.ndim)]) for j, n in enumerate(i.shape)]
-    index[d] = i
-    return tuple(index)
+    return along_axis(i.shape, i, d)
 
 
 def _values(x: Any, src: Any, shape: tuple[int, ...]) -> Any:

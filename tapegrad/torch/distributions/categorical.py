@@ -75,13 +75,19 @@ class Categorical(Distribution):
 
     def sample(self, sample_shape: Any = ()) -> Any:
         sample_shape = Size(sample_shape)
-        rows = self.probs.detach().reshape(-1, self._num_events)
-        drawn = torch.multinomial(rows, sample_shape.numel(), True).T
+        rows = self.probs.detach()
+        if rows.dim() > 2:
+            rows = rows.reshape(-1, self._num_events)
+        drawn = torch.multinomial(rows, sample_shape.numel(), True)
+        if drawn.dim() == 2 and drawn.shape[1] > 1:
+            drawn = drawn.T
         return drawn.reshape(self._extended_shape(sample_shape))
 
     def log_prob(self, value: Any) -> Any:
         self._check(value)
         value = value.long().unsqueeze(-1)
+        if value.shape[:-1] == self.logits.shape[:-1]:
+            return self.logits.gather(-1, value).squeeze(-1)
         shape = torch.broadcast_shapes(tuple(value.shape[:-1]), tuple(self.logits.shape[:-1]))
         logits = self.logits.expand((*shape, self._num_events))
         return logits.gather(-1, value.expand((*shape, 1))).squeeze(-1)

@@ -163,14 +163,16 @@ class _IntegerInterval(_Interval):
     is_discrete = True
 
     def check(self, value: Any) -> Any:
-        return (value % 1 == 0) & super().check(value)
+        inside = super().check(value)
+        return (value % 1 == 0) & inside if value.is_floating_point() else inside
 
 
 class _IntegerGreaterThan(_GreaterThan):
     is_discrete = True
 
     def check(self, value: Any) -> Any:
-        return (value % 1 == 0) & (value >= self.lower_bound)  # type: ignore[attr-defined]
+        inside = value >= self.lower_bound  # type: ignore[attr-defined]
+        return (value % 1 == 0) & inside if value.is_floating_point() else inside
 
 
 class _Multinomial(Constraint):
