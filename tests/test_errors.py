@@ -1,3 +1,7 @@
+import gc
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -114,3 +118,32 @@ def test_what_a_tape_is_given_in_the_place_of_a_tensor_is_refused_with_a_way_out
     with pytest.raises(errors.ArgumentError, match=r"got ndarray; .* has no history"):
         tape.gradient(y.numpy(), x)
     assert tape.gradient(y, x).tolist() == [3, 5]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x + tg.ones(2),
+        lambda x: tg.sum(x, axis=4),
+        lambda x: tg.concat([x, tg.ones((2, 2))]),
+        lambda x: tg.nn.conv2d(x, x),
+        lambda x: tg.linalg.cholesky(-tg.eye(2)),
+        lambda x: tg.grad(lambda y: tg.sum(y @ x) * tg.ones(2))(x),
+    ],
+)
+def test_an_error_that_was_caught_holds_nothing_until_the_next_collection(f: Callable[[tg.Tensor], Any]) -> None:
+    def failed() -> bool:
+        try:
+            f(tg.ones(3))
+        except errors.TapegradError:
+            return True
+        return False
+
+    assert failed()  # the first call compiles, and imports
+    gc.collect()
+    gc.disable()
+    try:
+        assert failed()
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

@@ -273,8 +273,12 @@ def _failing(raws: str) -> list[str]:
         "    except Exception as error:",
         f"        failure = failed(OP, error, {raws})",
         "        if failure is error:",  # which keeps what it came from
+        "            failure = None",
         "            raise",
-        "        raise failure from error",
+        "        try:",
+        "            raise failure from error",
+        "        finally:",
+        "            failure = None",  # or it would hold the frame that holds it, and what was given, until a collection
     ]
 
 
