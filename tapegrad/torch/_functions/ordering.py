@@ -18,9 +18,7 @@ from tapegrad.torch._tensor import Tensor, wrap
 
 
 def _order(x: Any, dim: int, descending: bool) -> Any:
-    raw = np.asarray(x.read()[0])
-    if raw.dtype.kind == "V":
-        raw = raw.astype(np.float32)
+    raw = _values_of(x)
     if not descending:
         return np.argsort(raw, axis=dim, kind="stable")
     if raw.dtype.kind == "f":
@@ -37,6 +35,38 @@ def _order(x: Any, dim: int, descending: bool) -> Any:
         return order
     turned = np.flip(np.argsort(np.flip(raw, axis=dim), axis=dim, kind="stable"), axis=dim)
     return raw.shape[dim] - 1 - turned
+
+
+#: Of so many numbers along an axis a few are found without sorting all of them.
+_MANY = 32
+
+
+def _first_in_order(raw: Any, d: int, k: int, largest: bool) -> Any:
+    """The places of the `k` largest, or smallest, numbers along an axis, in their order; NaN is larger than all."""
+    n = raw.shape[d]
+    if k == 1:
+        one = np.expand_dims((np.argmax if largest else np.argmin)(raw, axis=d), d)
+        if largest or raw.dtype.kind != "f" or not np.isnan(np.take_along_axis(raw, one, axis=d)).any():
+            return one
+    part = np.argpartition(raw, n - k if largest else k - 1, axis=d)
+    some = np.sort(part[(*[slice(None)] * d, slice(n - k, n) if largest else slice(0, k))], axis=d)
+    if largest:  # turned, sorted and turned again, so that of equal ones the first stays first
+        some = np.flip(some, axis=d)
+    order = np.argsort(np.take_along_axis(raw, some, axis=d), axis=d, kind="stable")
+    return np.take_along_axis(some, np.flip(order, axis=d) if largest else order, axis=d)
+
+
+def _one_in_order(raw: Any, d: int, k: int) -> Any:
+    """Where the number is that has `k` others before it along an axis."""
+    if raw.shape[d] < _MANY:
+        return np.argsort(raw, axis=d, kind="stable")[(*[slice(None)] * d, slice(k, k + 1))]
+    return np.argpartition(raw, k, axis=d)[(*[slice(None)] * d, slice(k, k + 1))]
+
+
+def _values_of(x: Any) -> Any:
+    """The bare values, of a dtype that NumPy sorts."""
+    raw = np.asarray(x.read()[0])
+    return raw.astype(np.float32) if raw.dtype.kind == "V" else raw
 
 
 def _places_in_order(x: Any, d: int, descending: bool, part: slice = slice(None)) -> Any:
@@ -81,7 +111,10 @@ def _topk(x: Any, k: int, dim: int, largest: bool, sorted: bool) -> Any:
         raise RuntimeError("selected index k out of range")
     if not x.array.shape:
         return named.topk(x.clone(), wrap(np.int64(0)))
-    index = _places_in_order(x, d, largest, slice(0, k))
+    if type(x.array) is not Batched and n >= _MANY and 0 < k <= n // 4:
+        index = wrap(np.ascontiguousarray(_first_in_order(_values_of(x), d, k, largest)))
+    else:
+        index = _places_in_order(x, d, largest, slice(0, k))
     return named.topk(S.take_along_axis(x, index, axis=d), index)
 
 
@@ -92,7 +125,11 @@ def _kthvalue(x: Any, k: int, dim: int, keepdim: bool) -> Any:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {d}")
     if not x.array.shape:
         return named.kthvalue(x.clone(), wrap(np.int64(0)))
-    return _at(x, d, _places_in_order(x, d, False, slice(k - 1, k)), keepdim, named.kthvalue)
+    if type(x.array) is Batched:
+        index = _places_in_order(x, d, False, slice(k - 1, k))
+    else:
+        index = wrap(np.ascontiguousarray(_one_in_order(_values_of(x), d, k - 1)))
+    return _at(x, d, index, keepdim, named.kthvalue)
 
 
 def _at(x: Any, d: int, index: Any, keepdim: bool, kind: Any) -> Any:
@@ -112,12 +149,12 @@ def _median(x: Any, dim: Any, keepdim: bool, skip: bool = False) -> Any:
     n = x.array.shape[d]
     if type(x.array) is Batched:
         return _at(x, d, _median_of_batch(x, d, skip), keepdim, kind)
-    raw = np.asarray(x.read()[0])
+    raw = _values_of(x)
+    if raw.dtype.kind != "f" or not np.isnan(raw).any():
+        return _at(x, d, wrap(np.ascontiguousarray(_one_in_order(raw, d, (n - 1) // 2))), keepdim, kind)
     order = _order(x, d, False)
-    k = np.full((*raw.shape[:d], 1, *raw.shape[d + 1 :]), (n - 1) // 2)
-    if raw.dtype.kind == "f":
-        nans = np.isnan(raw).sum(axis=d, keepdims=True)
-        k = np.where(nans > 0, np.maximum((n - nans - 1) // 2, 0) if skip else n - nans, k)
+    nans = np.isnan(raw).sum(axis=d, keepdims=True)
+    k = np.where(nans > 0, np.maximum((n - nans - 1) // 2, 0) if skip else n - nans, (n - 1) // 2)
     return _at(x, d, wrap(np.take_along_axis(order, k, axis=d)), keepdim, kind)
 
 
