@@ -57,7 +57,6 @@ def _heaviside(x1: Any, x2: Any) -> Any:
 
 #: Ufuncs that are written in several ops.
 UFUNC_COMPOSITIONS: dict[str, Callable[..., Any]] = {
-    "cbrt": lambda x: F.sign(x) * F.pow(F.abs(x), 1 / 3),
     "deg2rad": lambda x: x * (math.pi / 180),
     "degrees": lambda x: x * (180 / math.pi),
     "divmod": lambda x1, x2: (F.floor_divide(x1, x2), F.remainder(x1, x2)),
@@ -67,6 +66,7 @@ UFUNC_COMPOSITIONS: dict[str, Callable[..., Any]] = {
     "fmod": _fmod,
     "heaviside": _heaviside,
     "logaddexp2": _logaddexp2,
+    "ldexp": lambda x1, x2: x1 * F.astype(F.pow(2.0, x2), read(x1).dtype),
     "modf": lambda x: (x - F.trunc(x), F.trunc(x)),
     "rad2deg": lambda x: x * (180 / math.pi),
     "radians": lambda x: x * (math.pi / 180),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, final
 
 from tapegrad.numpy_compositions import COMPOSITIONS, public
+from tapegrad.numpy_fits import FITS
 from tapegrad.numpy_pieces import PIECES
 
 if TYPE_CHECKING:
@@ -236,6 +237,12 @@ linalg.pinv     linalg.pinv      @a rcond>rtol !hermitian rtol
 linalg.det      linalg.det       @a
 linalg.slogdet  linalg.slogdet   @a
 linalg.solve    linalg.solve     @a @b
+linalg.lstsq    ~lstsq           @a @b rcond
+linalg.cond     ~cond            @x p
+polyfit         ~polyfit         @x @y @deg !rcond !full w !cov
+bincount        ~bincount        @x @weights minlength
+partition       ~partition       @a @kth axis !kind !order
+resize          ~resize          @a @new_shape
 linalg.cholesky linalg.cholesky  @a upper
 linalg.eigh     linalg.eigh      @a
 linalg.eigvalsh linalg.eigvalsh  @a
@@ -291,4 +298,4 @@ def target(name: str) -> Callable[..., Any]:
     """Our function: composed (with a "~"), or public."""
     if not name.startswith("~"):
         return public(name)
-    return PIECES.get(name[1:]) or COMPOSITIONS[name[1:]]
+    return PIECES.get(name[1:]) or FITS.get(name[1:]) or COMPOSITIONS[name[1:]]

@@ -12,6 +12,7 @@ bessel_i = _ops.bessel_i.entry
 beta = _ops.beta.entry
 betainc = _incomplete.betainc.entry
 betaln = _ops.betaln.entry
+cbrt = _functions.cbrt.entry
 digamma = _ops.digamma.entry
 entr = _ops.entr.entry
 erf = _ops.erf.entry
@@ -50,6 +51,7 @@ __all__ = [
     "beta",
     "betainc",
     "betaln",
+    "cbrt",
     "digamma",
     "entr",
     "erf",

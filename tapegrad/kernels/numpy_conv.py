@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 #: How many times the channels of the output the image must have for the detour (measured with 3x3 kernels on 32 images of
 #: 28x28, 64 channels to 128, 64, 32, 16 and 3: where the two ways take the same time).
 _FEWER = {"conv": 3.0, "input": 0.6, "kernel": 1.5}
+#: How long rows of the output, times the batch, are to be for products row by row (measured: 80 take as long either way).
+_LONG = 96
 #: Bytes of windows that are multiplied at once (measured: 0.25 to 1 MB differ by a tenth).
 _CHUNK = 1 << 19
 
@@ -157,12 +159,32 @@ def _kernel_sum(x: Any, g: Any, size: Ints, stride: Ints, padding: Pairs, dilati
     kernel = np.zeros((groups, o // groups, c // groups * math.prod(size)), wide)
     if x.size and g.size and kernel.size:
         a = _channels_outermost(x, padding, wide)
-        rows = _channels_outermost(g, ((0, 0),) * len(out), wide).reshape(groups, o // groups, -1)
+        outputs = _channels_outermost(g, ((0, 0),) * len(out), wide)
+        if c == o == groups and stride[-1] == 1 and out[-1] * len(x) >= _LONG and wide.kind == "f":
+            kernel = _row_by_row(a, outputs, size, stride, dilation).astype(dtype, copy=False)
+            return np.ascontiguousarray(np.moveaxis(kernel, 0, -1)[..., None, :])
+        rows = outputs.reshape(groups, o // groups, -1)
         for at, columns in _columns(a, size, out, stride, dilation, groups):
             kernel += np.matmul(rows[:, :, at], columns.swapaxes(1, 2))
     kernel = kernel.reshape(o, c // groups, *size).astype(dtype, copy=False)
     axes = range(2, kernel.ndim)
     return np.ascontiguousarray(kernel.transpose(*axes, 1, 0))
+
+
+def _row_by_row(a: Any, g: Any, size: Ints, stride: Ints, dilation: Ints) -> Any:
+    """For each channel of (C, *S, N) and each element of a window, its products with (C, *P, N), summed: (C, *K).
+
+    Rows of the image, times the batch, lie in memory as they are needed, so no window is copied.  Measured for 3x3 on 28x28: with 8
+    images of 96 channels 740 us, else 1,690.
+    """
+    places = g.shape[1:-1]
+    rows = g.reshape(len(g), *(1,) * len(size), *places[:-1], places[-1] * g.shape[-1])
+    shape = (len(a), *size, *rows.shape[len(size) + 1 :])
+    steps = [s * t for s, t in zip(a.strides[1:-1], stride, strict=True)][:-1]
+    strides = (a.strides[0], *(s * d for s, d in zip(a.strides[1:-1], dilation, strict=True)), *steps, a.strides[-1])
+    windows: Any = np.ndarray(shape, a.dtype, a, 0, strides)
+    found = np.vecdot(windows, rows)
+    return np.add.reduce(found, axis=tuple(range(len(size) + 1, found.ndim)))
 
 
 def _wide(dtype: Any) -> Any:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.kernels import numpy_error
+
 
 def _precise(kernel: Any) -> Any:
     """The kernel on arrays (never scalars) of single or double precision, its value in the dtype of its arguments."""
@@ -41,7 +43,21 @@ def _scipy(name: str) -> Any:
     return _precise(kernel)
 
 
-erf = _scipy("erf")
+def _in_blocks_if_large(name: str) -> Any:
+    """SciPy's function of this name, which large arrays of float32 have in another way."""
+
+    def kernel(x: Any) -> Any:
+        if type(x) is np.ndarray and x.size >= numpy_error.MANY and x.dtype.char == "f":
+            return getattr(numpy_error, name)(x)
+        from scipy import special
+
+        return getattr(special, name)(x)
+
+    kernel.__name__ = name
+    return _precise(kernel)
+
+
+erf = _in_blocks_if_large("erf")
 erfc = _scipy("erfc")
 erfcx = _scipy("erfcx")
 erfinv = _scipy("erfinv")
@@ -63,7 +79,7 @@ i0 = _scipy("i0")
 i0e = _scipy("i0e")
 i1 = _scipy("i1")
 i1e = _scipy("i1e")
-ndtr = _scipy("ndtr")
+ndtr = _in_blocks_if_large("ndtr")
 log_ndtr = _scipy("log_ndtr")
 ndtri = _scipy("ndtri")
 logit = _scipy("logit")

@@ -22,7 +22,7 @@ def where(condition: Any, x: Any, y: Any, /) -> Any:
     shape = condition.shape
     dtype = None
     for z in (x, y):
-        if type(z) is np.ndarray and z.shape == shape:
+        if type(z) is np.ndarray and (z.shape == shape or not z.ndim):
             if dtype is not None and z.dtype is not dtype:
                 return np.where(condition, x, y)
             dtype = z.dtype
@@ -35,11 +35,10 @@ def where(condition: Any, x: Any, y: Any, /) -> Any:
     np.negative(mask, out=mask)
     if not second.ndim and not second:
         mask &= first
-        return mask.view(dtype)
-    found = first ^ second
-    found &= mask
-    found ^= second
-    return found.view(dtype)
+    else:
+        mask &= first ^ second
+        mask ^= second
+    return mask.view(dtype)
 
 
 _BOOL = np.dtype(bool)

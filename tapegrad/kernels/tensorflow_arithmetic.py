@@ -200,3 +200,9 @@ def mul_zero(g: Any, partial: Any) -> Any:
     if w is d:
         return where(equal(made(b, d), 0), 0, multiply(made(a, d), made(b, d)))
     return made(cast(_mul_no_nan(cast(a, w), cast(b, w)), d), d)
+
+
+def mul_zeros(x1: Any, x2: Any) -> Any:
+    """`x1 * x2`, and zero wherever either is zero."""
+    a, b, d = pair(x1, x2)
+    return where(equal(made(a, d), 0), 0, mul_zero(made(b, d), made(a, d)))

@@ -88,6 +88,18 @@ def log(x: Any) -> Any:
     return where(isfinite(y), y, from_parts(_log(hypot(a, b)), atan2(b, a)))
 
 
+def cbrt(x: Any) -> Any:
+    """A power of a third, which rounds 1 / 3, and one step of Newton's method."""
+    x = converted(asarray(x), inexact(asarray(x).dtype))
+    w = F32 if x.dtype.itemsize == 2 else x.dtype
+    size = abs(converted(x, w))
+    plain = logical_and(isfinite(size), greater(size, 0))
+    size = where(plain, size, 1)
+    y = pow(size, 1 / 3)
+    y = subtract(y, divide(subtract(y, divide(size, square(y))), 3))
+    return converted(where(plain, copysign(y, converted(x, w)), converted(x, w)), x.dtype)
+
+
 def tanh(x: Any) -> Any:
     """At complex infinities the imaginary part is a zero that has its sign, as the array API says."""
     y = _tanh(x)

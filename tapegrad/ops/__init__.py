@@ -22,6 +22,7 @@ from tapegrad.ops import (
     products,
     reductions,
     repeating,
+    running,
     shape,
     softmax,
     sorting,
@@ -39,6 +40,7 @@ __all__ = [
     "products",
     "reductions",
     "repeating",
+    "running",
     "shape",
     "softmax",
     "sorting",
@@ -48,7 +50,7 @@ __all__ = [
 #: Families that are declared when they are first used, by the module of that name: their import takes as long as all of
 #: the above.
 _FAMILIES = (
-    *("determinants", "factorisations", "fft", "incomplete", "matrix_functions", "nn", "norms", "picking", "sets", "signals"),
+    *("determinants", "factorisations", "fft", "incomplete", "matrix_functions", "nn", "norms", "picking", "samples", "sets", "signals"),
     *("solvers", "special", "statistics"),
 )
 

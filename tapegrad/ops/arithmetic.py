@@ -64,10 +64,30 @@ def _conj(F: Any, x: Any) -> Any:
 
 mul_zero.pullback(
     x1=lambda F, g, x1, x2: _like(F, F.mul_zero(g, _conj(F, x2)), x1),
-    x2=lambda F, g, x1, x2: _like(F, F.mul_zero(_conj(F, x1), g), x2),
+    x2=lambda F, g, x1, x2: _like(F, F.mul_zeros(_conj(F, x1), g), x2),
 )
 mul_zero.pushforward(x1=lambda F, t, x2: F.mul_zero(t, x2), x2=lambda F, t, x1: F.mul_zero(x1, t))
 scaled(mul_zero)
+
+
+@primitive(
+    weak=True, pointwise=True, masks=True, public=False,
+    laws=lambda draw: (draw.array("n", 3), draw.array(*draw.choice(("n", 3), (3,), (1,)))),
+)
+def mul_zeros(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """The product of two arrays, zero wherever one of them is zero, even where the other is infinite or NaN.
+
+    It multiplies two numbers that both come from upstream: the zeros of each stay.
+    """
+    return xp.mul_zeros(x1, x2)
+
+
+mul_zeros.pullback(
+    x1=lambda F, g, x1, x2: _like(F, F.mul_zeros(g, _conj(F, x2)), x1),
+    x2=lambda F, g, x1, x2: _like(F, F.mul_zeros(_conj(F, x1), g), x2),
+)
+mul_zeros.pushforward(x1=lambda F, t, x2: F.mul_zeros(t, x2), x2=lambda F, t, x1: F.mul_zeros(x1, t))
+scaled(mul_zeros, both=True)
 
 
 @elementwise(symbol="/", singular=True, domain={"x2": (0.5, 4)})

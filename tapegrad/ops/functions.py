@@ -28,6 +28,15 @@ def expm1(xp: Any, x: Any, /) -> Any:
 expm1.partials(x=lambda F, x: F.exp(x))  # not y + 1, which has no digits left below -37
 
 
+@elementwise(real=True, singular=True, domain=(0.1, 9), public=False)
+def cbrt(xp: Any, x: Any, /) -> Any:
+    """The cube root of each element, negative for negative ones; the derivative at 0 is infinite."""
+    return xp.cbrt(x)
+
+
+cbrt.partials(x=lambda F, y: 1 / (3 * (y * y)))
+
+
 @elementwise(singular=True, domain=(0.1, 9))
 def log(xp: Any, x: Any, /) -> Any:
     """The natural logarithm of each element."""

@@ -30,6 +30,8 @@ def _negative_part(F: Any, x: Any) -> Any:
     """`x` below 0, and 0 elsewhere: so that what is computed for the one branch is finite in the other."""
     if type(x) in (int, float):
         return 0.0 if x > 0 else x
+    if type(x) is np.ndarray:
+        return np.minimum(x, 0)
     return F.where(x > 0, 0, x)
 
 
@@ -40,7 +42,7 @@ def _own(x: Any, number: float) -> Any:
 
 
 # -- rectifiers ------------------------------------------------------------------------------------------------
-@elementwise(real=True, kinks=(0.0,))
+@elementwise(real=True, cuts=True, kinks=(0.0,))
 def relu(xp: Any, x: Any, /) -> Any:
     """The larger of `x` and 0; at 0 the derivative is 0."""
     return xp.relu(x)
@@ -50,7 +52,7 @@ relu.partials(x=lambda F, y: F.step(y))
 relu.fused(x=lambda F, g, y: F.relu_grad(g, y))
 
 
-@elementwise(real=True, kinks=lambda x1, x2: x2 + 0 * x1, public=False)
+@elementwise(real=True, cuts=True, kinks=lambda x1, x2: x2 + 0 * x1, public=False)
 def relu_grad(xp: Any, x1: Any, x2: Any, /) -> Any:
     """`x1` where `x2` is above 0, else 0: the cotangent of the argument of `relu`, from that of the value and the value."""
     return x1 * _step(xp, x2)
@@ -61,7 +63,7 @@ def _step(F: Any, x: Any) -> Any:
 
 
 relu_grad.partials(x1=lambda F, x2: _step(F, x2), x2=0)
-relu_grad.fused(x1=lambda F, g, x2: F.relu_grad(g, x2))
+relu_grad.fused(x1=lambda F, g, x2: F.where(x2 > 0, g, 0))  # at higher orders `g` may be infinite where nothing is to pass
 scaled(relu_grad)
 
 
@@ -71,7 +73,7 @@ def step(xp: Any, x: Any, /) -> Any:
     return xp.step(x)
 
 
-@elementwise(real=True, kinks=(0.0, 6.0), public=False)
+@elementwise(real=True, cuts=True, kinks=(0.0, 6.0), public=False)
 def relu6(xp: Any, x: Any, /) -> Any:
     """`x`, kept between 0 and 6; at both bounds the derivative is 0."""
     return xp.minimum(xp.maximum(x, 0), 6)
@@ -80,7 +82,7 @@ def relu6(xp: Any, x: Any, /) -> Any:
 relu6.partials(x=lambda F, x: _inside(F, x, 0, 6))
 
 
-@elementwise(real=True, kinks=(-1.0, 1.0), laws=_with(low=(-1.0,), high=(1.0,)), public=False)
+@elementwise(real=True, cuts=True, kinks=(-1.0, 1.0), laws=_with(low=(-1.0,), high=(1.0,)), public=False)
 def hardtanh(xp: Any, x: Any, /, *, low: float = -1.0, high: float = 1.0) -> Any:
     """`x`, kept between `low` and `high`; at both bounds the derivative is 0."""
     return xp.minimum(xp.maximum(x, _own(x, low)), _own(x, high))
@@ -95,10 +97,17 @@ def leaky_relu(xp: Any, x: Any, /, *, slope: float = 0.01) -> Any:
 
     A. Maas, A. Hannun, A. Ng, "Rectifier nonlinearities improve neural network acoustic models", 2013, equation 4.
     """
+    if 0 <= slope <= 1:  # in a third of the time
+        return xp.maximum(x, _own(x, slope) * x)
     return xp.where(x > 0, x, _own(x, slope) * x)
 
 
-leaky_relu.partials(x=lambda F, x, slope: F.where(x > 0, F.ones(x.shape, dtype=x.dtype), slope))
+def _one(F: Any, x: Any) -> Any:
+    """A one in the dtype of `x`."""
+    return F.ones((), dtype=x.dtype)
+
+
+leaky_relu.partials(x=lambda F, x, slope: F.where(x > 0, _one(F, x), slope))
 
 
 @elementwise(real=True, kinks=lambda x, weight: x + 0 * weight, public=False)
@@ -111,12 +120,12 @@ def prelu(xp: Any, x: Any, weight: Any, /) -> Any:
 
 
 prelu.partials(
-    x=lambda F, x, weight: F.where(x > 0, F.ones(x.shape, dtype=x.dtype) if hasattr(x, "shape") else 1.0, weight),
+    x=lambda F, x, weight: F.where(x > 0, _one(F, x) if hasattr(x, "shape") else 1.0, weight),
     weight=lambda F, x: _negative_part(F, x),
 )
 
 
-@elementwise(real=True, kinks=(0.5,), laws=_with(limit=(0.5,), value=(0.5, -2.0)), public=False)
+@elementwise(real=True, cuts=True, kinks=(0.5,), laws=_with(limit=(0.5,), value=(0.5, -2.0)), public=False)
 def threshold(xp: Any, x: Any, /, *, limit: float, value: float) -> Any:
     """`x` where it is above `limit` and `value` elsewhere; at the limit the derivative is 0."""
     return xp.where(x > limit, x, value)
@@ -152,12 +161,15 @@ def elu(xp: Any, x: Any, /, *, alpha: float = 1.0) -> Any:
     D. Clevert, T. Unterthiner, S. Hochreiter, "Fast and accurate deep network learning by exponential linear units", 2016,
     equation 15.
     """
-    return xp.where(x > 0, x, _own(x, alpha) * xp.expm1(_negative_part(xp, x)))
+    return xp.maximum(x, 0) + _own(x, alpha) * xp.expm1(xp.minimum(x, 0))
 
 
-elu.partials(
-    x=lambda F, x, alpha: F.where(x > 0, F.ones(x.shape, dtype=x.dtype), alpha * F.exp(_negative_part(F, x)))
-)
+def _elu_partial(F: Any, x: Any, alpha: float) -> Any:
+    below = F.exp(_negative_part(F, x))
+    return below if alpha == 1 else F.where(x > 0, _one(F, x), alpha * below)
+
+
+elu.partials(x=_elu_partial)
 
 
 @elementwise(real=True, kinks=(0.0,), laws=_with(alpha=(1.0, 0.3, 2.0)), public=False)
@@ -166,12 +178,10 @@ def celu(xp: Any, x: Any, /, *, alpha: float = 1.0) -> Any:
 
     J. Barron, "Continuously differentiable exponential linear units", 2017, equation 2.
     """
-    return xp.where(x > 0, x, _own(x, alpha) * xp.expm1(_negative_part(xp, x) / _own(x, alpha)))
+    return xp.maximum(x, 0) + _own(x, alpha) * xp.expm1(xp.minimum(x, 0) / _own(x, alpha))
 
 
-celu.partials(
-    x=lambda F, x, alpha: F.where(x > 0, F.ones(x.shape, dtype=x.dtype), F.exp(_negative_part(F, x) / alpha))
-)
+celu.partials(x=lambda F, x, alpha: F.exp(_negative_part(F, x) / alpha))
 
 #: G. Klambauer et al., "Self-normalizing neural networks", 2017, equation 14.
 _SELU_ALPHA = 1.6732632423543772
@@ -243,7 +253,7 @@ def softsign(xp: Any, x: Any, /) -> Any:
 softsign.partials(x=lambda F, x: (1 + F.abs(x)) ** -2)
 
 
-@elementwise(real=True, kinks=(-3.0, 3.0), public=False)
+@elementwise(real=True, cuts=True, kinks=(-3.0, 3.0), public=False)
 def hardsigmoid(xp: Any, x: Any, /) -> Any:
     """x / 6 + 1 / 2, kept between 0 and 1; at both bounds the derivative is 0."""
     return xp.minimum(xp.maximum(x + 3, 0), 6) / 6
@@ -252,7 +262,7 @@ def hardsigmoid(xp: Any, x: Any, /) -> Any:
 hardsigmoid.partials(x=lambda F, x: _inside(F, x, -3, 3) / 6)
 
 
-@elementwise(real=True, kinks=(-3.0, 3.0), public=False)
+@elementwise(real=True, cuts=True, kinks=(-3.0, 3.0), public=False)
 def hardswish(xp: Any, x: Any, /) -> Any:
     """x hardsigmoid(x); at both bounds the derivative is that from outside.
 
@@ -262,7 +272,7 @@ def hardswish(xp: Any, x: Any, /) -> Any:
 
 
 hardswish.partials(
-    x=lambda F, x: F.where(x >= 3, F.ones(x.shape, dtype=x.dtype), F.where(x <= -3, 0, x / 3 + 0.5))
+    x=lambda F, x: F.where(x >= 3, _one(F, x), F.where(x <= -3, 0, x / 3 + 0.5))
 )
 
 
@@ -272,7 +282,7 @@ def tanhshrink(F: Any, x: Any, /) -> Any:
     return x - F.tanh(x)
 
 
-@elementwise(real=True, kinks=(-0.5, 0.5), laws=_with(limit=(0.5,)), public=False)
+@elementwise(real=True, cuts=True, kinks=(-0.5, 0.5), laws=_with(limit=(0.5,)), public=False)
 def softshrink(xp: Any, x: Any, /, *, limit: float = 0.5) -> Any:
     """`x` moved towards 0 by `limit`, and 0 where it lies closer; at both limits the derivative is 0."""
     return x - xp.minimum(xp.maximum(x, _own(x, -limit)), _own(x, limit))
@@ -281,7 +291,7 @@ def softshrink(xp: Any, x: Any, /, *, limit: float = 0.5) -> Any:
 softshrink.partials(x=lambda F, x, limit: _outside(F, x, -limit, limit))
 
 
-@elementwise(real=True, kinks=(-0.5, 0.5), laws=_with(limit=(0.5,)), public=False)
+@elementwise(real=True, cuts=True, kinks=(-0.5, 0.5), laws=_with(limit=(0.5,)), public=False)
 def hardshrink(xp: Any, x: Any, /, *, limit: float = 0.5) -> Any:
     """`x` where it is farther from 0 than `limit`, and 0 elsewhere; at both limits the derivative is 0."""
     return xp.where((x < -limit) | (x > limit), x, xp.zeros_like(x))

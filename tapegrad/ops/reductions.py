@@ -1,4 +1,4 @@
-"""Sums, products, extremes and what is built on them.  `axis` is None (all axes), an integer or a tuple."""
+"""Sums, extremes and what is built on them.  `axis` is None (all axes), an integer or a tuple."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _searched(draw: Any) -> Any:
     return x, {"axis": draw.choice(None, draw.axis(x)), "keepdims": draw.boolean()}
 
 
-def _back(F: Any, v: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+def put_back(F: Any, v: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     """A reduced value with the reduced axes put back, of length 1."""
     if keepdims:
         return v
@@ -101,139 +101,18 @@ def count(shape: tuple[int, ...], axis: Any) -> int:
     return n
 
 
-@primitive(laws=reduction, order=2)
-def prod(xp: Any, x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """The product over axes.  The derivative is the product of all others, whatever zeros there are."""
-    return xp.prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
-
-
-def _prod_pullback(F: Any, g: Any, x: Any, axis: Any, keepdims: bool, dtype: Any) -> Any:
-    if dtype is not None:
-        g = F.cast(g, x.dtype)
-    return _back(F, g, x, axis, keepdims) * F.conj(F.others(x, axis=axis))
-
-
-prod.pullback(x=_prod_pullback)
-
-
-@composite(laws=lambda draw: (draw.array("n", 3), {"axis": draw.choice(0, 1, -1, None, (0, 1), ())}), public=False)
-def others(F: Any, x: Any, /, *, axis: Any = None) -> Any:
-    """For each element the product of all others over the axes: of those before it, times those after it.
-
-    There is no division, so it is right with any number of zeros, and so is its derivative.
-    """
-    n = len(x.shape)
-    if n == 0:
-        return F.ones_like(x)
-    axes = tuple(range(n)) if axis is None else tuple(a % n for a in (axis if isinstance(axis, tuple) else (axis,)))
-    rest = tuple(i for i in range(n) if i not in axes)
-    order = (*rest, *axes)
-    back = tuple(order.index(i) for i in range(n))
-    moved = F.permute_dims(x, order)
-    flat = F.reshape(moved, (*(x.shape[i] for i in rest), count(x.shape, axes)))
-    before = F.shifted_prod(flat)
-    after = F.flip(F.shifted_prod(F.flip(flat, axis=-1)), axis=-1)
-    return F.permute_dims(F.reshape(before * after, tuple(x.shape[i] for i in order)), back)
-
-
-@composite(laws=lambda draw: (draw.array("n", 3),), public=False)
-def shifted_prod(F: Any, x: Any, /) -> Any:
-    """The product of all elements before each one, over the last axis."""
-    n = x.shape[-1]
-    if n == 0:
-        return F.positive(x)
-    ones = F.ones_like(x[..., :1])
-    return F.cumulative_prod(F.concat([ones, x[..., : n - 1]], axis=-1), axis=-1)
-
-
-def _cumulative(draw: Any) -> Any:
-    x = draw.array(*draw.choice((), ("n",), ("n", "m"), ("n", 2, "m")))
-    axis = draw.axis(x) if x.shape else draw.choice(0, -1)
-    axis = axis if len(x.shape) > 1 else draw.choice(None, axis)
-    return x, {"axis": axis, "include_initial": draw.boolean()}
-
-
-@linear(laws=_cumulative)
-def cumulative_sum(
-    xp: Any, x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
-) -> Any:
-    """The sums of all elements up to each one along an axis, with a leading zero if `include_initial`."""
-    return xp.cumulative_sum(x, axis=axis, dtype=dtype, include_initial=include_initial)
-
-
-def _cumulative_sum_adjoint(F: Any, g: Any, x: Any, axis: Any, dtype: Any, include_initial: bool) -> Any:
-    if dtype is not None:
-        g = F.cast(g, x.dtype)
-    axis = -1 if axis is None else axis
-    g = F.flip(F.cumulative_sum(F.flip(g, axis=axis), axis=axis), axis=axis)
-    if include_initial:
-        index = [slice(None)] * len(g.shape)
-        index[axis] = slice(1, None)
-        g = F.getitem(g, tuple(index))
-    return g if x.shape else F.reshape(g, ())  # the value of a 0-d array has an axis
-
-
-cumulative_sum.adjoint(x=_cumulative_sum_adjoint)
-
-
-@primitive(laws=_cumulative)
-def cumulative_prod(
-    xp: Any, x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
-) -> Any:
-    """The products of all elements up to each one along an axis, with a leading one if `include_initial`."""
-    return xp.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial)
-
-
-def _cumulative_prod_pullback(F: Any, g: Any, x: Any, axis: Any, dtype: Any, include_initial: bool) -> Any:
-    """y_k = prod(x_0..x_k): the cotangent of x_i is P_i * s_i, with P_i the product before i and
-    s_i = g_i + x_{i+1} * s_{i+1}: a linear recurrence from the end, without a division."""
-    if dtype is not None:
-        g = F.cast(g, x.dtype)
-    if not x.shape:  # its value has an axis
-        g = F.getitem(g, 1) if include_initial else g
-        return F.reshape(g, ())
-    axis = -1 if axis is None else axis
-    n = len(x.shape)
-    last = n - 1
-    g = F.moveaxis(g, axis, last)
-    x = F.moveaxis(x, axis, last)
-    if include_initial:
-        g = g[..., 1:]
-    x = F.conj(x)
-    s = F.backward_recurrence(g, x)
-    return F.moveaxis(F.shifted_prod(x) * s, last, axis)
-
-
-cumulative_prod.pullback(x=_cumulative_prod_pullback)
-
-
-@composite(laws=lambda draw: (draw.array("n", 3), draw.array("n", 3)), public=False)
-def backward_recurrence(F: Any, start: Any, x: Any, /) -> Any:
-    """s with s_i = start_i + x_{i+1} s_{i+1} over the last axis, in log2(n) passes of doubling step."""
-    n = x.shape[-1]
-    s = F.positive(start)
-    a = F.concat([x[..., 1:], 0 * x[..., :1]], axis=-1)  # the factor that brings in the next one
-    step = 1
-    while step < n:
-        pad = 0 * s[..., :step]
-        s = s + a * F.concat([s[..., step:], pad], axis=-1)
-        a = a * F.concat([a[..., step:], pad], axis=-1)
-        step *= 2
-    return s
-
-
 # -- extremes ------------------------------------------------------------------------------------------
 def _extreme_pullback(F: Any, g: Any, x: Any, y: Any, axis: Any, keepdims: bool) -> Any:
     """Equal shares for all elements that are equal to the extreme."""
-    chosen = F.cast_like(F.equal(x, _back(F, y, x, axis, keepdims)), x)
+    chosen = F.cast_like(F.equal(x, put_back(F, y, x, axis, keepdims)), x)
     number = F.sum(chosen, axis=axis, keepdims=True)
-    return F.broadcast_to(_back(F, g, x, axis, keepdims) / number, x.shape) * chosen
+    return F.broadcast_to(put_back(F, g, x, axis, keepdims) / number, x.shape) * chosen
 
 
 def _extreme_pushforward(F: Any, t: Any, x: Any, y: Any, axis: Any, keepdims: bool) -> Any:
-    chosen = F.cast_like(F.equal(x, _back(F, y, x, axis, keepdims)), x)
+    chosen = F.cast_like(F.equal(x, put_back(F, y, x, axis, keepdims)), x)
     number = F.sum(chosen, axis=axis, keepdims=keepdims)
-    return F.sum(t * chosen, axis=axis, keepdims=keepdims) / number
+    return F.sum(F.mul_zero(chosen, t), axis=axis, keepdims=keepdims) / number
 
 
 def _extreme(draw: Any) -> Any:
@@ -348,13 +227,13 @@ def norm2(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> An
 
 def _direction(F: Any, x: Any, y: Any, axis: Any, keepdims: bool) -> Any:
     """x / y, with 0 / 0 = 0, whose derivatives are 0 too."""
-    y = _back(F, y, x, axis, keepdims)
+    y = put_back(F, y, x, axis, keepdims)
     none = y == 0
     return F.where(none, F.zeros_like(y), x / F.where(none, F.ones_like(y), y))
 
 
 norm2.pullback(
-    x=lambda F, g, x, y, axis, keepdims: _back(F, g, x, axis, keepdims) * _direction(F, x, y, axis, keepdims)
+    x=lambda F, g, x, y, axis, keepdims: put_back(F, g, x, axis, keepdims) * _direction(F, x, y, axis, keepdims)
 )
 norm2.pushforward(
     x=lambda F, t, x, y, axis, keepdims: F.sum(
@@ -364,9 +243,9 @@ norm2.pushforward(
 
 
 # -- batches ---------------------------------------------------------------------------------------------
-for _op in (sum, prod, max, min, all, any, count_nonzero, norm2):
+for _op in (sum, max, min, all, any, count_nonzero, norm2):
     _op.batch(over_axis(_op.name))
-for _op in (argmax, argmin, cumulative_sum, cumulative_prod):
+for _op in (argmax, argmin):
     _op.batch(flattening(_op.name))
 
 

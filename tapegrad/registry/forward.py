@@ -87,7 +87,7 @@ def _pointwise(variant: Variant, node: Node, given: dict[str, Any], saved: dict[
                 checks.partial(op.name, a, factor, t, not variant.general, shape)
         else:
             factor = rule
-        if op.masks:
+        if op.masks or op.cuts or (type(factor) in (int, float) and factor == 0):
             parts.append(F.mul_zero(factor, t))
         elif op.singular:
             parts.append(F.mul_zero(t, factor))

@@ -87,6 +87,7 @@ class Op:
         outputs: tuple[str, ...] | EllipsisType = (),
         accumulates: bool = False,
         masks: bool | str = False,
+        cuts: bool = False,
         public: bool = True,
         laws: Callable[[Any], tuple[Any, ...]] | str | None = None,
         tolerance: float = 1.0,
@@ -117,6 +118,8 @@ class Op:
         self.accumulates = accumulates
         #: Its cotangents have zeros for what was not chosen; with the name of a parameter, where that is an array of booleans.
         self.masks = masks
+        #: Its partial is 0 where an element has no part in the value: an infinity there stays out, forward and at higher orders.
+        self.cuts = cuts
         self.public = public
         self.laws = laws
         self.tolerance = tolerance

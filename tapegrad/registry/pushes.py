@@ -102,7 +102,7 @@ def _part(variant: Variant, i: int, recorded: bool, loaded: dict[str, None]) -> 
         if not op.singular and rule in (1, -1):
             return f"t{i}" if rule == 1 else f"-t{i}"
         partial = repr(rule)
-    if op.masks:  # a tangent of what is not chosen has no part, whatever it is
+    if op.masks or op.cuts or partial == "0":  # a tangent of what is not chosen has no part, whatever it is
         return f"F.mul_zero({partial}, t{i})"
     return f"F.mul_zero(t{i}, {partial})" if op.singular else f"t{i} * {partial}"
 

@@ -125,7 +125,7 @@ def _received(own: str, recorded: bool, *, lends: bool) -> list[str]:
 
 def _uses_space(op: Op) -> bool:
     """Whether any step of this op computes in a namespace, rather than with operators alone."""
-    return op.kind != "elementwise" or op.singular or any(map(callable, op.rules.values()))
+    return op.kind != "elementwise" or op.singular or any(callable(r) or r == 0 for r in op.rules.values())
 
 
 def load(variant: Variant, own: str, name: str, recorded: bool) -> str:
@@ -208,6 +208,8 @@ def _product(
         return ["c = g"], "own" if reuse else "False", ""
     if partial == "-1":
         return ["c = -g"], "True", "r.grad -= g"
+    if partial == "0" or (op.cuts and (recorded or guarded)):  # what comes to a zero may be infinite
+        return [f"c = F.mul_zeros({partial}, g)"], "True", ""
     if singular:
         return [f"c = F.mul_zero(g, {partial})"], "True", ""
     onto = f"add_product(r.grad, g, {partial})"
@@ -262,7 +264,7 @@ def fit(g: Any, partial: Any, shape: tuple[int, ...], dtype: Any, singular: bool
     if kind is int:  # the sum first, for it may leave less to multiply
         c = g if g.shape == shape else _space(g).sum_to(g, shape)
         if partial != 1:
-            c = c * partial
+            c = c * partial if partial else _space(g).mul_zeros(0, c)
     else:
         if kind is complex or (kind not in SCALARS and partial.dtype.kind == "c"):
             partial = _space(g).conj(partial)

@@ -214,3 +214,21 @@ def test_windows_of_either_side_give_one_result(monkeypatch, channels, size, ker
     y, back, of_kernel = found[0]
     np.testing.assert_allclose(np.vdot(y, g), np.vdot(x, back))  # one number, three ways
     np.testing.assert_allclose(np.vdot(y, g), np.vdot(k, of_kernel))
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_the_gradient_of_a_kernel_for_each_channel_is_the_sum_over_images(rank: int, is_complex: bool) -> None:
+    rng = np.random.default_rng(rank)
+    x = rng.standard_normal((40, *(6,) * rank, 3)) * (1 + 1j if is_complex else 1)
+    kernel = rng.standard_normal((*(3,) * rank, 1, 3)) * (1 if not is_complex else 1 - 2j)
+    params = {"groups": 3, "padding": 1, "stride": (2, 1, 1)[-rank:], "dilation": (1, 1, 2)[:rank]}
+    convolve = getattr(tg.nn, f"conv{rank}d")
+    _, (_, whole) = gradients(lambda x, k: tg.real(convolve(x, k, **params)) if is_complex else convolve(x, k, **params), x, kernel)
+
+    def one_by_one(x: Any, k: Any) -> Any:
+        y = tg.concat([convolve(x[i : i + 1], k, **params) for i in range(len(x))], axis=0)
+        return tg.real(y) if is_complex else y
+
+    _, (_, parts) = gradients(one_by_one, x, kernel)
+    np.testing.assert_allclose(whole, parts, rtol=1e-12, atol=1e-12)

@@ -42,6 +42,7 @@ NO_INTEGERS = {
     "reciprocal": "1 // 0 has no value in NumPy",
     "kl_div": "x log(x / y) - x + y cancels where x and y are close",
     "share": "only ever computed for a floating derivative",
+    "mul_zeros": "only ever computed for a floating derivative",
     "mul_zero": "only ever computed for a floating derivative",
 }
 
