@@ -35,15 +35,26 @@ def gammainc_slope(xp: Any, n: int, a: Any, x: Any) -> Any:
     """The n-th derivative for a of `gammainc(a, x)`, n > 0."""
     inside = xp.where((x > 0) & (x < math.inf), x, 1.0)
     known = xp.where((a > 0) & (a < math.inf), a, 1.0)
+    y = _gamma_slope_over_density(xp, n, known, inside) * xp.exp(_log_gamma_density(xp, known, inside))
+    return _where_defined(xp, xp.where(inside == x, y, 0.0), a, x)
+
+
+def gamma_quantile_slope(xp: Any, n: int, a: Any, x: Any) -> Any:
+    """The n-th derivative for a of `gammainc(a, x)`, over its derivative for x: where both are too small for numbers, too."""
+    inside = xp.where((x > 0) & (x < math.inf), x, 1.0)
+    known = xp.where((a > 0) & (a < math.inf), a, 1.0)
+    return _where_defined(xp, xp.where(inside == x, _gamma_slope_over_density(xp, n, known, inside) * inside, 0.0), a, x)
+
+
+def _gamma_slope_over_density(xp: Any, n: int, known: Any, inside: Any) -> Any:
+    """The n-th derivative of the share for `a`, over x times the density."""
     below = inside <= xp.maximum(known, 1.0)
     away = xp.expand_dims(xp.where(below, -1.0, 1.0) * _gamma_scale(xp, known, inside, below), axis=-1) * _POINTS
     slopes = [xp.expand_dims(v, axis=-1) for v in (-xp.polygamma(j, known) for j in range(n))]
     wide_a, wide_x = xp.expand_dims(known, axis=-1), xp.expand_dims(inside, axis=-1)
     first = xp.log(wide_x) + away + slopes[0]
     fall = wide_a * away - wide_x * xp.expm1(xp.minimum(away, 700.0))
-    y = xp.sum(xp.exp(fall) * _bell([first, *slopes[1:]]) * away / _POINTS * _WEIGHTS, axis=-1)
-    y = -y * xp.exp(_log_gamma_density(xp, known, inside))
-    return _where_defined(xp, xp.where(inside == x, y, 0.0), a, x)
+    return -xp.sum(xp.exp(fall) * _bell([first, *slopes[1:]]) * away / _POINTS * _WEIGHTS, axis=-1)
 
 
 def _where_defined(xp: Any, y: Any, a: Any, x: Any) -> Any:
@@ -87,6 +98,21 @@ def betainc_slope(xp: Any, n: int, m: int, a: Any, b: Any, x: Any) -> Any:
     defined = (a > 0) & (b > 0) & (x >= 0) & (x <= 1)
     inside = xp.where((x > 0) & (x < 1), x, 0.5)
     a, b = (xp.where((v > 0) & (v < math.inf), v, 1.0) for v in (a, b))
+    y = _beta_slope_over_density(xp, n, m, a, b, inside)
+    y = y * xp.exp(a * xp.log(inside) + b * xp.log1p(-inside) - xp.betaln(a, b))
+    return xp.where(defined, xp.where(inside == x, y, 0.0), math.nan)
+
+
+def beta_quantile_slope(xp: Any, n: int, m: int, a: Any, b: Any, x: Any) -> Any:
+    """The derivative of `betainc`, n times for a and m times for b, over 1 - x times that for x; x is kept off 0 and 1."""
+    inside = xp.maximum(xp.minimum(x, 1.0 - 2.0**-53), 1e-300)
+    defined = (a > 0) & (b > 0) & (x >= 0) & (x <= 1)
+    a, b = (xp.where((v > 0) & (v < math.inf), v, 1.0) for v in (a, b))
+    return xp.where(defined, _beta_slope_over_density(xp, n, m, a, b, inside) * inside, math.nan)
+
+
+def _beta_slope_over_density(xp: Any, n: int, m: int, a: Any, b: Any, inside: Any) -> Any:
+    """The derivative of the share, n times for a and m times for b, over x (1 - x) times the density."""
     below = inside * (a + b) <= a
     # Of two tails that are mirrored, the lower one: from 1 - x down, for b and a.
     p, q = xp.where(below, a, b), xp.where(below, b, a)
@@ -100,9 +126,7 @@ def betainc_slope(xp: Any, n: int, m: int, a: Any, b: Any, x: Any) -> Any:
     wide, wide_a, wide_b = (xp.expand_dims(v, axis=-1) for v in (below, a, b))
     log_t, log_rest = xp.where(wide, logs[0], logs[1]), xp.where(wide, logs[1], logs[0])
     turned = _bell_of_two(n, m, _beta_slopes(xp, n, m, wide_a, wide_b, log_t, log_rest))
-    y = xp.sum(-xp.exp(fall) * turned * away / _POINTS * _WEIGHTS, axis=-1)
-    y = y * xp.exp(a * xp.log(inside) + b * xp.log1p(-inside) - xp.betaln(a, b)) * xp.where(below, 1.0, -1.0)
-    return xp.where(defined, xp.where(inside == x, y, 0.0), math.nan)
+    return xp.sum(-xp.exp(fall) * turned * away / _POINTS * _WEIGHTS, axis=-1) * xp.where(below, 1.0, -1.0)
 
 
 def _beta_scale(xp: Any, p: Any, q: Any, lower: Any, upper: Any) -> Any:

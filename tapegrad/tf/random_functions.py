@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+import tapegrad.ops.samples  # noqa: F401  declares its ops
 from tapegrad import philox
 from tapegrad.dtypes import finfo
 from tapegrad.random import drawn_by
@@ -240,14 +241,20 @@ def categorical(logits: Any, num_samples: Any, dtype: Any = None, seed: Any = No
 
 @export("random.gamma")
 def gamma(shape: Any, alpha: Any, beta: Any = None, dtype: Any = float32, seed: Any = None, name: str | None = None) -> Tensor:
-    """Numbers of gamma distributions, (*shape, *alpha); they have no derivative for `alpha`."""
+    """Numbers of gamma distributions, (*shape, *alpha), which move with `alpha` and `beta`."""
     wanted = _floating(dtype)
-    a = np.asarray(convert(alpha, wanted, prefer=True).array, np.float64)
-    b = np.asarray(convert(1.0 if beta is None else beta, wanted, prefer=True).array, np.float64)
-    a, b = np.broadcast_arrays(a, b)
-    drawn = _numpy_generator("gamma", seed).standard_gamma(a, size=(*lengths(shape), *a.shape)) / b
+    a, b = (convert(v, wanted, prefer=True) for v in (alpha, 1.0 if beta is None else beta))
+    own = np.broadcast_shapes(a.array.shape, b.array.shape)
+    return gammas(_numpy_generator("gamma", seed), (*lengths(shape), *own), a, b, wanted)
+
+
+def gammas(generator: Any, shape: tuple[int, ...], a: Any, b: Any, wanted: np.dtype[Any]) -> Tensor:
+    """Numbers of gamma distributions of a shape, at their probabilities when `a` and `b` change."""
+    drawn = generator.standard_gamma(np.asarray(a.array, np.float64), size=shape)
     least = float(finfo(wanted).smallest_normal)  # a small alpha gives numbers that a dtype would round to 0
-    return fresh(np.maximum(drawn, least).astype(wanted)[()])
+    sample = S.gamma_sample(S.broadcast_to(a, shape), fresh(np.maximum(drawn, least).astype(wanted)[()]))
+    found: Tensor = S.clip(sample / b, least, None)
+    return found
 
 
 @export("random.poisson")

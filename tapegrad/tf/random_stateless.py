@@ -12,7 +12,7 @@ from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.dtypes import as_dtype, float32, int32, int64
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
-from tapegrad.tf.random_functions import _floating, _moved, spread
+from tapegrad.tf.random_functions import _floating, _moved, gammas, spread
 from tapegrad.tf.shapes import lengths
 from tapegrad.tf.style import S
 from tapegrad.tf.tensor import Tensor, made
@@ -106,10 +106,10 @@ def stateless_categorical(logits: Any, num_samples: Any, seed: Any, dtype: Any =
 
 @export("random.stateless_gamma")
 def stateless_gamma(shape: Any, seed: Any, alpha: Any, beta: Any = None, dtype: Any = float32, name: str | None = None) -> Tensor:
-    """Numbers of gamma distributions."""
+    """Numbers of gamma distributions, which move with `alpha` and `beta`."""
     wanted = _floating(dtype)
-    a, b = (np.asarray(convert(v, wanted, prefer=True).array, np.float64) for v in (alpha, 1.0 if beta is None else beta))
-    return fresh((_generator(seed).standard_gamma(a, size=lengths(shape)) / b).astype(wanted))
+    a, b = (convert(v, wanted, prefer=True) for v in (alpha, 1.0 if beta is None else beta))
+    return gammas(_generator(seed), tuple(lengths(shape)), a, b, wanted)
 
 
 @export("random.stateless_poisson")

@@ -14,10 +14,11 @@ from tapegrad.torch import distributions as ours
 from tapegrad.torch._generator import default_generator
 from tests.torch.distribution_cases import CASES, SOME
 
-#: Those whose samples do not know their derivative by a concentration, and whose cdf is not here.
-NO_DERIVATIVE = {
+#: Those whose samples move with a concentration, for which PyTorch has approximations of three or four digits.
+BY_CONCENTRATION = {
     *("Gamma", "Chi2", "Dirichlet", "Beta", "StudentT", "InverseGamma", "FisherSnedecor", "Wishart", "Wishart by factor"),
 }
+#: Those whose cdf is not here.
 NO_CDF = {"Gamma", "Chi2", "InverseGamma", "VonMises"}
 #: Those that PyTorch draws from Intel's library on Intel's processors.
 INTEL = {"Exponential"}
@@ -114,7 +115,7 @@ def test_samples_and_what_is_said_of_them_agree(name: str, shape: tuple[int, ...
 @pytest.mark.parametrize("name", SAMPLED)
 def test_derivatives_agree(name: str) -> None:
     pair = Both(name, requires_grad=True)
-    for what in ["log_prob", *(["rsample"] if pair.made[0].has_rsample and name not in NO_DERIVATIVE else [])]:
+    for what in ["log_prob", *(["rsample"] if pair.made[0].has_rsample else [])]:
         pair.seed()
         drawn = [d.sample((5,)) if what == "log_prob" else d.rsample((5,)) for d in pair.made]
         found = [d.log_prob(x) if what == "log_prob" else x for d, x in zip(pair.made, drawn, strict=True)]
@@ -126,7 +127,7 @@ def test_derivatives_agree(name: str) -> None:
         for theirs, mine in zip(*grads, strict=True):
             assert (theirs is None) == (mine is None)
             if theirs is not None:
-                agree(theirs, mine, rtol=2e-4)
+                agree(theirs, mine, rtol=1e-2 if name in BY_CONCENTRATION else 2e-4)
 
 
 @pytest.mark.interop("torch")
@@ -353,14 +354,22 @@ RECORDED: dict[str, list[Any]] = {
 }
 
 
-def test_a_derivative_that_is_not_known_is_refused() -> None:
+def test_samples_move_with_their_concentrations() -> None:
     a = T.tensor([0.5, 2.0], requires_grad=True)
     for d in (ours.Gamma(a, 1.0), ours.Beta(a, 1.0), ours.Dirichlet(a), ours.StudentT(a)):
         assert not d.sample().requires_grad
-        with pytest.raises(NotImplementedError, match="the derivative of a sample by the concentration"):
-            d.rsample()
+        (g,) = T.autograd.grad(d.rsample((3,)).sum(), a)
+        assert bool(T.isfinite(g).all())
     rate = T.tensor([0.5, 2.0], requires_grad=True)
     assert ours.Gamma(2.0, rate).rsample().requires_grad
+
+
+def test_the_mean_of_gamma_samples_moves_as_it_should() -> None:
+    T.manual_seed(2)
+    a = T.tensor([0.3, 1.0, 4.0], requires_grad=True)
+    x = ours.Gamma(a, 2.0).rsample((20_000,))
+    (g,) = T.autograd.grad(x.mean(0).sum(), a)
+    np.testing.assert_allclose(g.numpy(), 0.5, rtol=0.05)  # the mean is a / 2
 
 
 def test_a_divergence_that_is_not_known_is_refused_and_can_be_declared() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+import tapegrad.ops.samples  # noqa: F401  declares its ops
 from tapegrad.kernels.batched import Batched
 from tapegrad.registry.batching import levels
 from tapegrad.torch import _arrays, _normal, _uniform, _variates
@@ -26,6 +27,7 @@ from tapegrad.torch._functions._stacks import NO_RANDOM, drawn_for_items, stacke
 from tapegrad.torch._functions.create import finished, lengths
 from tapegrad.torch._generator import Generator
 from tapegrad.torch._memory_order import memory_order, permuted, restored
+from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor
 from tapegrad.torch._uniform import DIGITS
 
@@ -367,18 +369,26 @@ def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
     return finished(_variates.binomials(generators.of(generator), counts, p), device=count.device)
 
 
-@function
 @drawn_for_items
-def _standard_gamma(input: Any, generator: Any = None) -> Any:
-    """Numbers of gamma distributions of scale 1 with these shape parameters; without a derivative."""
+def _gammas(input: Any, generator: Any) -> Any:
     return finished(_variates.gammas(generators.of(generator), value(input, "_standard_gamma")), device=input.device)
 
 
 @function
+def _standard_gamma(input: Any, generator: Any = None) -> Any:
+    """Numbers of gamma distributions of scale 1 with these shape parameters, which move with these at their probability."""
+    return S.gamma_sample(input, _gammas(input, generator))
+
+
 @drawn_for_items
-def _sample_dirichlet(input: Any, generator: Any = None) -> Any:
-    """Shares of Dirichlet distributions with these concentrations along the last axis; without a derivative."""
+def _shares(input: Any, generator: Any) -> Any:
     return finished(_variates.dirichlet(generators.of(generator), value(input, "_sample_dirichlet")), device=input.device)
+
+
+@function
+def _sample_dirichlet(input: Any, generator: Any = None) -> Any:
+    """Shares of Dirichlet distributions with these concentrations along the last axis, which move with these at their probability."""
+    return S.dirichlet_sample(input, _shares(input, generator))
 
 
 method(bernoulli)

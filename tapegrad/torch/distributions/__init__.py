@@ -1,7 +1,7 @@
 """Distributions, as in `torch.distributions`: samples, log-probabilities and what follows from them.
 
-Samples are PyTorch's under the same seed.  `rsample` of Gamma, Beta, Dirichlet, Chi2 and StudentT does not know its
-derivative by the concentrations, and says so where one is asked for.
+Samples are PyTorch's under the same seed.  Those of Gamma, Beta, Dirichlet, Chi2 and StudentT move with their concentrations as
+they do there: each at its probability.
 """
 
 from tapegrad.torch.distributions import constraints, transforms

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from tapegrad.torch.distributions import constraints
-from tapegrad.torch.distributions._undifferentiated import dirichlet
 from tapegrad.torch.distributions.distribution import Distribution
 from tapegrad.torch.distributions.utils import (
     torch,
@@ -47,7 +46,7 @@ class Dirichlet(Distribution):
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        return dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
+        return torch._sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Any) -> Any:
         self._check(value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from tapegrad.torch.distributions import constraints
-from tapegrad.torch.distributions._undifferentiated import standard_gamma
 from tapegrad.torch.distributions.distribution import Distribution
 from tapegrad.torch.distributions.utils import (
     broadcast_all,
@@ -40,7 +39,7 @@ class Gamma(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
-        drawn = standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
+        drawn = torch._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
         return drawn.clamp(min=torch.finfo(drawn.dtype).tiny)
 
     def log_prob(self, value: Any) -> Any:
