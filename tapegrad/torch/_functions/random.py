@@ -287,7 +287,7 @@ def normal(
             else f"normal expects std >= 0.0, but found std {s}"
         )
     try:
-        shape = np.broadcast_shapes(np.shape(m), np.shape(s))
+        shape = np.shape(m) if np.shape(m) == np.shape(s) else np.broadcast_shapes(np.shape(m), np.shape(s))
     except ValueError:
         from tapegrad.torch._errors import broadcast_text
 

@@ -46,6 +46,8 @@ class Normal(Distribution):
     def sample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         with torch.no_grad():
+            if shape == self.loc.shape == self.scale.shape:
+                return torch.normal(self.loc, self.scale)
             return torch.normal(self.loc.expand(shape), self.scale.expand(shape))
 
     def rsample(self, sample_shape: Any = ()) -> Any:

@@ -63,7 +63,9 @@ def tensors(*values: Any) -> tuple[Any, ...]:
 
 def broadcast_all(*values: Any) -> tuple[Any, ...]:
     """The values as tensors of the shape that they have in common."""
-    return tuple(torch.broadcast_tensors(*tensors(*values)))
+    given = tensors(*values)
+    shapes = [tuple(v.shape) for v in given]
+    return given if all(s == shapes[0] for s in shapes) else tuple(torch.broadcast_tensors(*given))
 
 
 def standard_normal(shape: Any, dtype: Any, device: Any = None) -> Any:
