@@ -3,6 +3,9 @@
 An optimiser's step is a dozen small ops for each variable, none of which a tape has to see.  As ops they are half of the
 time of a training step of a small model; as functions of NumPy a fifth of that.  What is not plainly one of Keras's own
 formulas on NumPy's arrays (another backend's, a subclass of a script's, an op without its row in `_OPS`) goes Keras's way.
+
+A gradient of some rows of a table stays that, as it does in Keras on TensorFlow.  It matters where a row is there several
+times: what a formula squares, or clips, is then each of them, and not their sum.
 """
 
 from __future__ import annotations
@@ -19,8 +22,10 @@ from keras.src.backend.common.stateless_scope import in_stateless_scope
 from keras.src.optimizers.base_optimizer import BaseOptimizer
 
 from tapegrad.core.tensor import Tensor
+from tapegrad.kernels.numpy_scatter import Rows
 from tapegrad.ops.inplace import is_alone
 from tapegrad.registry.space import BUILDING
+from tapegrad.sparse import SparseRows
 from tapegrad.variable import STAND_INS
 
 #: Where Keras's formulas are: a class that is defined elsewhere is a script's.
@@ -66,7 +71,34 @@ _OPS: dict[str, Any] = {
 }
 _NUMPY = types.SimpleNamespace(**_OPS)
 
+#: What keeps rows apart from each other.
+_BY_ROW = frozenset(["abs", "cast", "negative", "sign", "square"])
+#: And where among two arguments rows stay that, with a number or a whole array in the other's place.
+_BY_FACTOR = {"divide": ([True, False],), "multiply": ([True, False], [False, True])}
 
+
+def _on_rows(name: str, function: Any) -> Any:
+    """The op with gradients of rows among its arguments."""
+
+    def run(*args: Any, **words: Any) -> Any:
+        of_rows = [type(x) is Rows for x in args]
+        if not any(of_rows):
+            return function(*args, **words)
+        if name in _BY_ROW:
+            rows, *others = args
+            return Rows(function(rows.g, *others), rows.index, rows.shape)
+        if of_rows in _BY_FACTOR.get(name, ()):
+            rows, factor = args if of_rows[0] else args[::-1]
+            return Rows(function(rows.g, factor if np.ndim(factor) == 0 else factor[rows.index]), rows.index, rows.shape)
+        return function(*[x.dense() if type(x) is Rows else x for x in args], **words)
+
+    return run
+
+
+_WITH_ROWS = types.SimpleNamespace(**{name: _on_rows(name, function) for name, function in _OPS.items()})
+
+
+# -- a step ----------------------------------------------------------------------------------------------------
 def stepped(optimizer: Any, grads: Any, variables: Any, learning_rate: Any) -> bool:
     """Run the step on arrays, and say so; False where it is not a case for that, and nothing was changed."""
     kind: Any = type(optimizer)
@@ -87,12 +119,14 @@ def stepped(optimizer: Any, grads: Any, variables: Any, learning_rate: Any) -> b
             if type(held.array) is not np.ndarray:
                 numbers.append(held)
             held.array = np.array(held.array)
-    here = _Step(optimizer)
+    dense, by_rows = _Step(optimizer, _NUMPY), _Step(optimizer, _WITH_ROWS)
     try:
         with np.errstate(all="ignore"):
             for g, v in zip(grads, variables, strict=True):
+                rows = type(g) is SparseRows
+                here = by_rows if rows else dense
                 here._index = optimizer._get_variable_index(v)
-                here.update_step(g.array, v._value.array, rate)
+                here.update_step(g.rows if rows else g.array, v._value.array, rate)
     finally:
         for held in numbers:
             held.array = held.array[()]  # NumPy's scalars, as they were
@@ -100,8 +134,12 @@ def stepped(optimizer: Any, grads: Any, variables: Any, learning_rate: Any) -> b
 
 
 def _fit(gradient: Any, variable: Any) -> bool:
-    """Whether both are arrays of NumPy's of one shape and dtype."""
-    g, v = _memory(gradient), _memory(variable)
+    """Whether both are arrays of NumPy's of one shape and dtype; of a gradient, also some rows of one."""
+    v = _memory(variable)
+    if type(gradient) is SparseRows:
+        rows = gradient.rows
+        return v is not None and type(rows.g) is np.ndarray and rows.shape == v.shape and rows.g.dtype is v.dtype in _FLOATS
+    g = _memory(gradient)
     return g is not None and v is not None and g.dtype is v.dtype and g.shape == v.shape and v.dtype in _FLOATS
 
 
@@ -118,13 +156,14 @@ def _memory(x: Any) -> Any:
 class _Step:
     """An optimiser as its formula sees it: its variables are their arrays, and what is assigned is written into them."""
 
-    def __init__(self, optimizer: Any) -> None:
+    def __init__(self, optimizer: Any, ops: Any) -> None:
         self._optimizer = optimizer
+        self._ops = ops
         self._index = 0
 
     def __getattr__(self, name: str) -> Any:
         kind: Any = type(self._optimizer)
-        method = _method(kind, name)
+        method = _method(kind, name, self._ops is _WITH_ROWS)
         found = _arrays(getattr(self._optimizer, name)) if method is None else types.MethodType(method, self)
         setattr(self, name, found)
         return found
@@ -140,12 +179,18 @@ class _Step:
     @staticmethod
     def assign_add(array: Any, value: Any) -> None:
         """Add to all elements."""
-        np.add(array, value, out=array)
+        if type(value) is Rows:
+            value.add_to(array)
+        else:
+            np.add(array, value, out=array)
 
     @staticmethod
     def assign_sub(array: Any, value: Any) -> None:
         """Subtract from all elements."""
-        np.subtract(array, value, out=array)
+        if type(value) is Rows:
+            value.scaled(-1).add_to(array)
+        else:
+            np.subtract(array, value, out=array)
 
 
 def _arrays(value: Any) -> Any:
@@ -186,10 +231,13 @@ def _codes(code: types.CodeType) -> list[types.CodeType]:
 
 
 @functools.cache
-def _method(cls: type, name: str) -> Any:
-    """A method of Keras's class as a function that takes NumPy's functions for `ops`; None if it is no method."""
+def _method(cls: type, name: str, rows: bool) -> Any:
+    """A method of Keras's class as a function with NumPy's functions as its `ops`, for gradients of rows or whole ones.
+
+    None if it is no method.
+    """
     function = getattr(cls, name, None)
     if not isinstance(function, types.FunctionType):
         return None
-    names = {**function.__globals__, "ops": _NUMPY}
+    names = {**function.__globals__, "ops": _WITH_ROWS if rows else _NUMPY}
     return types.FunctionType(function.__code__, names, name, function.__defaults__)

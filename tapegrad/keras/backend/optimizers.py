@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 import tapegrad as tg
 from tapegrad.core.tensor import Tensor
+from tapegrad.keras import look
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,11 +27,23 @@ def install() -> None:
         """One step: gradients, and the variables that they are of, Keras's own or tapegrad's."""
         if trainable_variables is not None:
             trainable_variables = [_known(self, v) for v in trainable_variables]
+        if look.has_slices() and self.loss_scale_factor is None and not self.gradient_accumulation_steps:
+            return base.apply(self, [_rows(g) for g in grads], trainable_variables)
         return base.apply(self, [_dense(g) for g in grads], trainable_variables)
 
     def update(self: Any, grads: Any, variables: Any, learning_rate: Any) -> None:
         if not stepped(self, grads, variables, learning_rate):
-            base._backend_update_step(self, grads, variables, learning_rate)
+            base._backend_update_step(self, [_dense(g) for g in grads], variables, learning_rate)
+
+    def clip(self: Any, grads: Any) -> Any:
+        """The gradients within bounds; of one of some rows, these rows, which may be several times the same."""
+        if not any(type(g) is tg.SparseRows for g in grads):
+            return base._clip_gradients(self, grads)
+        bare = base._clip_gradients(self, [g.values if type(g) is tg.SparseRows else g for g in grads])
+        found = [
+            tg.SparseRows(g.indices, b, g.shape) if type(g) is tg.SparseRows else b for g, b in zip(grads, bare, strict=True)
+        ]
+        return [_dense(g) for g in found] if self.global_clipnorm else found
 
     def build(self: Any, variables: Any) -> Any:
         return base.build(self, [_known(self, v) for v in variables])
@@ -47,6 +62,7 @@ def install() -> None:
 
     methods: dict[str, Callable[..., Any]] = {
         "_backend_update_step": update,
+        "_clip_gradients": clip,
         "apply": apply,
         "build": build,
         "minimize": minimize,
@@ -69,6 +85,17 @@ def _known(optimizer: Any, variable: Any) -> Any:
         found = guises[id(variable)] = backend.Variable(variable, trainable=variable.trainable, name=name)
         found._value = variable  # shared, not copied
     return found
+
+
+def _rows(gradient: Any) -> Any:
+    """A gradient of some rows as that, where it is one of NumPy's arrays; any other as one of the whole."""
+    if type(gradient) is tg.SparseRows or isinstance(gradient, Tensor | None):
+        return gradient
+    if hasattr(gradient, "dense_shape") and gradient.dense_shape is not None and len(gradient.indices.shape) == 1:
+        values = gradient.values.array
+        if isinstance(values, numpy.ndarray):
+            return tg.SparseRows(gradient.indices.array, values, map(int, gradient.dense_shape.array))
+    return _dense(gradient)
 
 
 def _dense(gradient: Any) -> Any:
