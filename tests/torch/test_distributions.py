@@ -19,7 +19,7 @@ BY_CONCENTRATION = {
     *("Gamma", "Chi2", "Dirichlet", "Beta", "StudentT", "InverseGamma", "FisherSnedecor", "Wishart", "Wishart by factor"),
 }
 #: Those whose cdf is not here.
-NO_CDF = {"Gamma", "Chi2", "InverseGamma", "VonMises"}
+NO_CDF = {"VonMises"}
 #: Those that PyTorch draws from Intel's library on Intel's processors.
 INTEL = {"Exponential"}
 

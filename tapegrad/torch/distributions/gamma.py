@@ -52,6 +52,10 @@ class Gamma(Distribution):
             - torch.lgamma(self.concentration)
         )
 
+    def cdf(self, value: Any) -> Any:
+        self._check(value)
+        return torch.special.gammainc(self.concentration, self.rate * value)
+
     def entropy(self) -> Any:
         c = self.concentration
         return c - torch.log(self.rate) + torch.lgamma(c) + (1.0 - c) * torch.digamma(c)
