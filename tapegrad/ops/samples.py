@@ -33,16 +33,26 @@ def gamma_quantile_slope(xp: Any, order: Any, a: Any, x: Any, /) -> Any:
     return of_orders(incomplete.gamma_quantile_slope, xp, (order,), (a, x))
 
 
+def _log_slope(F: Any, a: Any, x: Any) -> Any:
+    """The derivative of the density's logarithm for `a`."""
+    return F.log(x) - _digamma(F, a, x)
+
+
+def _digamma(F: Any, a: Any, x: Any) -> Any:
+    """In the dtype of `x`, where `a` is a number of Python's."""
+    return F.digamma(a if hasattr(a, "shape") else a + 0 * x)
+
+
 def _ratio(F: Any, order: Any, a: Any, x: Any) -> Any:
     """The density's derivative for `a`, over the density."""
     if type(order) is int and order == 1:
-        return F.log(x) - F.digamma(a)
+        return _log_slope(F, a, x)
     return F.gamma_density_slope(order, a, x) / F.gamma_density_slope(0, a, x)
 
 
 gamma_quantile_slope.partials(
     order=no_derivative,
-    a=lambda F, order, a, x, y: F.gamma_quantile_slope(order + 1, a, x) - y * (F.log(x) - F.digamma(a)),
+    a=lambda F, order, a, x, y: F.gamma_quantile_slope(order + 1, a, x) - y * _log_slope(F, a, x),
     x=lambda F, order, a, x, y: _ratio(F, order, a, x) - y * ((a - 1) / x - 1),
 )
 
@@ -83,10 +93,10 @@ beta_quantile_slope.partials(
     of_a=no_derivative,
     of_b=no_derivative,
     a=lambda F, of_a, of_b, a, b, x, y: (
-        F.beta_quantile_slope(of_a + 1, of_b, a, b, x) - y * (F.log(x) - F.digamma(a) + F.digamma(a + b))
+        F.beta_quantile_slope(of_a + 1, of_b, a, b, x) - y * (_log_slope(F, a, x) + _digamma(F, a + b, x))
     ),
     b=lambda F, of_a, of_b, a, b, x, y: (
-        F.beta_quantile_slope(of_a, of_b + 1, a, b, x) - y * (F.log1p(-x) - F.digamma(b) + F.digamma(a + b))
+        F.beta_quantile_slope(of_a, of_b + 1, a, b, x) - y * (_log_slope(F, b, 1 - x) + _digamma(F, a + b, x))
     ),
     x=lambda F, of_a, of_b, a, b, x, y: _beta_ratio(F, of_a, of_b, a, b, x) - y * ((a - 1) / x - b / (1 - x)),
 )
