@@ -160,8 +160,8 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    """What is there, with what is imported when it is first asked for."""
-    return sorted({*__all__, *globals(), "bfloat16"})
+    """What is public, with what is imported when it is first asked for; not the modules that it is made of."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__")), "bfloat16"})
 
 
 def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> _Any:

@@ -117,3 +117,7 @@ def call(f: Callable[..., Any], variables: Any, values: Any, /, *args: Any, **kw
         pairs.append((v, x))
     with standing_in(pairs):
         return f(*args, **kwargs)
+
+
+def __dir__() -> list[str]:
+    return __all__

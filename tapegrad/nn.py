@@ -225,3 +225,7 @@ __all__ = [
 ]
 _at_home(__name__, globals())
 __getattr__ = _absent(__name__)
+
+
+def __dir__() -> list[str]:
+    return __all__

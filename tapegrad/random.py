@@ -320,5 +320,9 @@ def bernoulli(p: float, shape: Any = (), *, dtype: Any = float32) -> Tensor:
     return default_generator().bernoulli(p, shape, dtype=dtype)
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 if not TYPE_CHECKING:  # to a type checker it would say that any name is there
     __getattr__ = absent(__name__)

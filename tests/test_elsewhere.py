@@ -85,3 +85,11 @@ def test_pythons_guess_does_not_follow_the_way_out() -> None:
         tg.tensor  # of which Python would say: did you mean Tensor?
     shown = traceback.format_exception_only(caught.value)
     assert shown == ["AttributeError: module 'tapegrad' has no attribute 'tensor'; here it is tapegrad.asarray\n"]
+
+
+@pytest.mark.parametrize("name", ["", ".fft", ".functional", ".linalg", ".nn", ".random", ".special"])
+def test_what_is_listed_of_a_module_is_what_is_public(name: str) -> None:
+    module = importlib.import_module(f"tapegrad{name}")
+    listed = {n for n in dir(module) if not n.startswith("_")}
+    assert listed == {n for n in {*module.__all__, *(() if name else ("bfloat16",))} if not n.startswith("_")}
+    assert all(hasattr(module, n) for n in listed)
