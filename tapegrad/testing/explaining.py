@@ -64,6 +64,8 @@ def explain(session: Session, point: Point, failure: Failure) -> None:
         lines += [("where", text) for text in session.region() if text]
     if t is not None:
         lines += _also(session, point, name)
+    if session.system.single and name in session.system.advice:
+        lines.append(("way out", session.system.advice[name]))
     lines.append(("reproduce", _reproduction(session, point, gs, failure)))
     result.lines = lines
 

@@ -170,14 +170,14 @@ def _neighbours(t: Trial, gs: list[Any], count: int) -> list[Any]:
 
 
 def _along(t: Trial, moves: list[Any], *, back: bool) -> list[Any]:
-    """Moves of the same size in the direction of the gradient, but for a few percent: ties do not stay ties."""
+    """Moves of the same size in the direction of the gradient, nearly: ties do not stay ties."""
     steepest = max((float(np.abs(c).max(initial=0.0)) for c in t.grads), default=0.0)
     if not steepest or [c.shape for c in t.grads] != [u.shape for u in moves]:
         return moves
     size = max(float(np.abs(u).max(initial=0.0)) for u in moves) / steepest
     if back:
         size = -size
-    return [np.asarray(size * c + 0.03 * u, u.dtype) for c, u in zip(t.grads, moves, strict=True)]
+    return [np.asarray(size * c + 0.003 * u, u.dtype) for c, u in zip(t.grads, moves, strict=True)]
 
 
 def _rising(u: Any, back: bool) -> Any:

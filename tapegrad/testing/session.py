@@ -156,9 +156,8 @@ class Session:
         with np.errstate(all="ignore"):
             try:
                 ys = self.system.value(point.xs)
-            except (ValueError, TypeError, IndexError, ArithmeticError, np.linalg.LinAlgError) as error:
+            except self.system.refusals:
                 ys = None
-                self.first_error = error
         if ys is not None:
             if not ys:
                 raise ArgumentError(

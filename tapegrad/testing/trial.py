@@ -150,7 +150,7 @@ class Trial:
         with np.errstate(all="ignore"):
             try:
                 self.ys, self._pull = system.run(self.xs)
-            except (ValueError, TypeError, IndexError, ArithmeticError, RuntimeError, np.linalg.LinAlgError) as error:
+            except system.refusals as error:
                 raise Refused(f"{type(error).__name__}: {error}") from error
         for y in self.ys:
             if y.size:

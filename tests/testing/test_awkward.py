@@ -24,6 +24,15 @@ def nuclear_vjp(g: Any, x: Any) -> Any:
     return g[..., None, None] * (u @ v)
 
 
+def spectral(w: Any) -> Any:
+    return np.linalg.svd(w, compute_uv=False)[0]
+
+
+def spectral_vjp(g: Any, w: Any) -> Any:
+    u, _, v = np.linalg.svd(w, full_matrices=False)
+    return g * np.outer(u[:, 0], v[0])
+
+
 AWKWARD: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "a saw, whose teeth are shorter than most steps": (lambda x: x - np.floor(x), lambda g, x: 1.0 * g, {}),
     "steps, likewise": (np.floor, lambda g, x: 0 * g, {}),
@@ -48,6 +57,7 @@ AWKWARD: dict[str, tuple[Any, Any, dict[str, Any]]] = {
         lambda g, x: 0 * x,
         {"x": array("b", "n", lo=2e6, hi=3e6)},
     ),
+    "the largest singular value at zero": (spectral, spectral_vjp, {"w": ("n", "m")}),
     "a branch cut": (np.log, lambda g, z: g / np.conj(z), {"x": array("n", complex=True)}),
     "a branch cut with a kink": (np.sqrt, lambda g, y, z: g / np.conj(2 * y), {"x": array("n", complex=True)}),
 }
@@ -149,3 +159,17 @@ def test_a_function_that_is_finite_nowhere_but_for_empty_arrays_is_refused() -> 
 def test_a_zero_gradient_of_what_is_rounded_inside_is_wrong(f: Any) -> None:
     for seed in SEEDS:
         assert not examine(f, vjp=lambda g, x: 0 * g, seed=seed).ok
+
+
+def test_where_the_first_derivative_has_a_corner_a_second_one_that_is_not_finite_is_noted() -> None:
+    torch = pytest.importorskip("torch")
+
+    def f(x: Any) -> Any:
+        return x / (1 + torch.linalg.norm(x, dim=-1, keepdim=True))
+
+    result = examine(f, x=("b", 1), framework="torch", profile="fast", seed=1)
+    assert result.ok, str(result)
+    assert "the second derivative is not finite, where the gradient has a corner" in str(result)
+    strict = examine(f, x=("b", 1), framework="torch", profile="fast", seed=1, kinks="fail")
+    assert strict.failure is not None
+    assert strict.failure.property == "second"

@@ -82,3 +82,27 @@ def test_one_number_of_bfloat16_is_an_array_in_tensorflow_too() -> None:
     assert result.ok, str(result)
     one = tf.constant(1.5, tf.bfloat16)
     assert examine(lambda x, w: tf.reduce_sum(x * w), tf.ones(3, tf.bfloat16), one, seed=0, profile="fast").ok
+
+
+def test_a_vjp_that_does_not_take_half_precision_is_noted_and_strict_where_that_is_asked_for() -> None:
+    def solved(a: Any, b: Any) -> Any:
+        return b * (1 + 0 * a.sum())
+
+    def vjp(g: Any, a: Any, b: Any) -> tuple[Any, Any]:
+        return np.zeros_like(a), np.linalg.solve(np.eye(len(b), dtype=b.dtype), g)
+
+    for seed in range(3):
+        words: dict[str, Any] = {"vjp": vjp, "a": (2, 2), "b": (2,), "seed": seed}
+        result = examine(solved, **words)
+        assert result.ok, str(result)
+        assert "not counted as wrong: in float16 the vjp raises TypeError" in str(result)
+        assert not examine(solved, dtypes="fail", **words).ok
+
+
+def test_a_gradient_that_cancels_is_as_exact_as_those_beside_it() -> None:
+    def f(x: Any, b: Any, v: Any) -> Any:
+        return tg.nn.softmax(x + b, axis=-1) @ v  # whatever b is
+
+    result = examine(f, x=("n", 4), b=(), v=array(4, "m", lo=20, hi=90), seed=0, only="precision")
+    assert result.ok, str(result)
+    assert result.checks >= 20

@@ -234,3 +234,43 @@ def test_zeros_that_pytorch_gives_no_memory_to() -> None:
     result = examine(torch.abs, input=("b", "n"), seed=7, profile="fast")
     assert result.ok, str(result)
     assert result.properties["second"]
+
+
+def test_the_vjp_of_a_function_of_the_pytorch_style_is_one_too() -> None:
+    from tapegrad import torch
+
+    result = examine(lambda x: torch.relu(x) * x.sigmoid(), x=("n",), kinks="warn", profile="fast", seed=1)
+    assert result.ok, str(result)
+    assert result.properties["second"]
+
+
+@pytest.mark.interop("torch")
+def test_what_pytorch_saves_besides_arguments_is_named_where_the_second_derivative_is_wrong() -> None:
+    import torch
+
+    class Scaled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(torch.cos(x))
+            return torch.sin(x)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * ctx.saved_tensors[0]
+
+    told = str(examine(Scaled.apply, x=("n",), profile="fast", seed=1))
+    assert "the derivative of the vjp is wrong" in told
+    assert "or decorate backward with torch.autograd.function.once_differentiable" in told
+
+
+@pytest.mark.interop("tensorflow")
+def test_what_tensorflow_refuses_while_an_input_is_made_small_is_no_error_of_the_check() -> None:
+    import tensorflow as tf
+
+    def f(x: Any) -> Any:
+        return tf.stop_gradient(x[:, 0:1]) * (x @ tf.eye(3, dtype=x.dtype))
+
+    result = examine(
+        lambda x: f(tf.reshape(x, (-1, 3))), np.ones((2, 3)), framework="tensorflow", seed=1, profile="fast"
+    )
+    assert not result.ok

@@ -83,7 +83,7 @@ def repeat(t: Trial) -> Outcome:
         others = t.direction()
         try:
             t.system.run(t.system.replaced(t.kept, [x + 0.5 * u for x, u in zip(t.active, others, strict=True)]))
-        except (ValueError, ArithmeticError, np.linalg.LinAlgError):
+        except t.system.refusals:
             return HOLDS
         problem = _differs(t, filled(pull([g.copy() for g in t.gs]), t.active))
     if problem:

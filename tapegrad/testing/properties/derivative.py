@@ -278,7 +278,7 @@ def _of_vjp(t: Trial, system: System, leaves: list[Any], order: str) -> Outcome:
     if [c.shape for c in inner.grads] != [x.shape for x in inner.active]:
         return Failure(order, "a gradient of the vjp has another shape than what it is for")
     if not inner.finite:
-        return Failure(order, f"the {order} derivative is not finite") if smooth(t) else UNDECIDED
+        return _not_finite(t, inner, order)
     for _ in range(_TRIES):
         u = [*t.direction(), *(0.1 * t.noise(g) for g in leaves[len(t.kept) :])]
         verdict = _along(inner, u)
@@ -289,6 +289,16 @@ def _of_vjp(t: Trial, system: System, leaves: list[Any], order: str) -> Outcome:
                 return SILENT
             return _wrong_vjp(t, inner, verdict, order)
     return UNDECIDED if smooth(t) else SILENT
+
+
+def _not_finite(t: Trial, inner: Trial, order: str) -> Outcome:
+    if not smooth(t):
+        return UNDECIDED
+    what = f"the {order} derivative is not finite"
+    if t.settings.kinks == "warn" and kinks.bends(inner, 0.0):
+        t.settings.warned.append(f"{what}, where the gradient has a corner")
+        return SILENT
+    return Failure(order, what)
 
 
 def _wrong_vjp(t: Trial, inner: Trial, verdict: Verdict, order: str) -> Outcome:

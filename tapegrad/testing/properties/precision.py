@@ -52,7 +52,15 @@ def near_in(t: Trial, dtype: Any) -> Outcome:
             return SILENT
         gs = [g.astype(y.dtype) for g, y in zip(t.gs, ys, strict=True)]
         active = [xs[i] for i in t.system.active]
-        found = filled(pull(gs), active)
+        try:
+            found = filled(pull(gs), active)
+        except Exception as error:
+            if dtype.itemsize > 2 or t.settings.dtypes == "fail":
+                raise
+            t.settings.noted.append(
+                f"dtype, not counted as wrong: in {dtype} the vjp raises {type(error).__name__}: {error}"
+            )
+            return SILENT
     for i, c, x in zip(t.system.active, found, active, strict=True):
         if c.dtype != x.dtype and t.settings.dtypes == "warn" and np.can_cast(x.dtype, c.dtype, "safe"):
             name = t.settings.names[i]
@@ -88,6 +96,8 @@ def _near(t: Trial, dtype: Any, xs: list[Any], gs: list[Any], found: list[Any]) 
         reference = filled(t.system.run(exact)[1](wide), active)
     shaken: Any = None
     size = max(float(np.abs(g).max(initial=0.0)) for g in wide)
+    # A gradient that is the rest of a cancellation, of a bias before softmax, is as exact as those beside it.
+    size = max(size, *(float(np.abs(r).max(initial=0.0)) for r in reference))
     for k, (i, c, r) in enumerate(zip(t.system.active, found, reference, strict=True)):
         largest = float(np.abs(r).max(initial=0.0))
         if not largest < 1e3 or not r.size:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from contextlib import nullcontext
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from tapegrad.errors import ArgumentError
 from tapegrad.tree import flatten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     Arrays = Sequence[Any]
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 #: What a framework can show: a fault of another kind cannot occur in it, or is mended by it unseen.
 EVERYTHING = frozenset(["negative strides", "strides", "writes", "dtypes", "precisions", "shapes", "saved", "integers"])
+
+
+REFUSALS = (ValueError, TypeError, IndexError, ArithmeticError, RuntimeError, np.linalg.LinAlgError)
 
 
 class System(ABC):
@@ -42,6 +46,10 @@ class System(ABC):
     selects = False
     #: The dtypes of half precision that it has.
     halves: tuple[str, ...] = ("float16",)
+    #: What functions raise that do not take an input.
+    refusals: tuple[type[Exception], ...] = REFUSALS
+    #: By property: what is often the reason where it fails for one op with a derivative of its own.
+    advice: Mapping[str, str] = MappingProxyType({})
     #: Whether `compiled` is to be all the way to machine code, whatever that takes: where it was asked for by its name.
     fully_compiled = False
     #: Whether pullbacks can be mapped over a batch.

@@ -181,4 +181,6 @@ class Taped(System):
             found = tape.gradient(ys, sources, output_gradients=tensors[n:], unconnected_gradients="zero")
             return tuple(found)
 
-        return Taped(f"the vjp of {self.name}", pullback, [*self.active, *range(n, n + len(gs))], ())
+        made = Taped(f"the vjp of {self.name}", pullback, [*self.active, *range(n, n + len(gs))], ())
+        made.wrap = self.wrap  # the function asks its tensors for what its own style has
+        return made

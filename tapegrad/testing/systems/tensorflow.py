@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from tapegrad.errors import ArgumentError
-from tapegrad.testing.systems.base import System, outputs
+from tapegrad.testing.systems.base import REFUSALS, System, outputs
 from tapegrad.testing.systems.modules import Swap, is_keras, of_keras, with_variables
 from tapegrad.testing.trial import filled
 
@@ -64,6 +65,7 @@ class TensorFlow(System):
         super().__init__(name, call, active, sources)
         self.single = single
         self.twice: bool | None = None
+        self.refusals = _refusals()
         self.has_jvp = not single  # forward mode differentiates a custom gradient only if that is differentiable too
 
     def _tensors(self, xs: Arrays) -> list[Any]:
@@ -139,6 +141,13 @@ class TensorFlow(System):
             # A vjp is linear in its cotangent: of nothing at all depends what was not recorded.
             self.twice = any(c is not None for c in pull([np.ones_like(y) for y in ys]))
         return made if self.twice else None
+
+
+@cache
+def _refusals() -> tuple[type[Exception], ...]:
+    import tensorflow as tf
+
+    return (*REFUSALS, tf.errors.OpError)
 
 
 def array_of(y: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from contextlib import contextmanager
 from importlib import import_module
-from types import FunctionType
+from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -51,6 +51,12 @@ class Torch(System):
     """A function of torch tensors."""
 
     framework = "torch"
+    advice = MappingProxyType(
+        {
+            "second": "save inputs and outputs alone, for what else is saved counts as constant; or decorate backward with "
+            "torch.autograd.function.once_differentiable"
+        }
+    )
     shows = _SHOWS
     halves = ("float16", "bfloat16")
     selects = True
