@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -201,6 +202,7 @@ def missing(module: str, name: str) -> AttributeError:
     return AttributeError(f"{text}{hint}", name=name) if hint else AttributeError(text, name=name, obj=sys.modules[module])
 
 
+@functools.cache  # programs ask by `hasattr` in their loops
 def instead(name: str, part: str = "") -> str:
     """What an error says after naming a name that is not in a part of tapegrad: what to write here, the nearest; or nothing."""
     if name.startswith("_"):

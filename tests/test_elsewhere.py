@@ -93,3 +93,22 @@ def test_what_is_listed_of_a_module_is_what_is_public(name: str) -> None:
     listed = {n for n in dir(module) if not n.startswith("_")}
     assert listed == {n for n in {*module.__all__, *(() if name else ("bfloat16",))} if not n.startswith("_")}
     assert all(hasattr(module, n) for n in listed)
+
+
+def test_what_is_not_there_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    import difflib
+
+    from tapegrad import tf, torch
+
+    looked = []
+
+    def counted(word: str, *rest: Any, **words: Any) -> list[str]:
+        looked.append(word)
+        return []
+
+    monkeypatch.setattr(difflib, "get_close_matches", counted)
+    for _ in range(3):  # as in a loop that asks what a library can do
+        assert not hasattr(tg, "frobnicated")
+        assert not hasattr(torch, "frobnicated")
+        assert not hasattr(tf, "frobnicated")
+    assert len(looked) == 3

@@ -226,8 +226,11 @@ def sign(x: Any) -> Any:
 
 def share(x1: Any, x2: Any) -> Any:
     """1 where x1 > x2, 0.5 where they are equal, 0 elsewhere."""
-    dtype = np.result_type(x1, x2)
-    return (np.greater(x1, x2).astype(dtype) + np.greater_equal(x1, x2).astype(dtype)) * dtype.type(0.5)
+    plain = type(x2) in (int, float) and type(x1) is np.ndarray and x1.dtype.kind == "f"  # as in maximum(x, 0)
+    dtype = x1.dtype if plain else np.result_type(x1, x2)
+    larger = np.greater(x1, x2).astype(dtype)
+    ties = np.equal(x1, x2)
+    return larger + ties.astype(dtype) * dtype.type(0.5) if ties.any() else larger
 
 
 def truth(condition: Any, x1: Any, x2: Any) -> Any:

@@ -239,7 +239,23 @@ def take_add_later(g: Any, indices: Any, shape: tuple[int, ...], axis: int) -> A
 def put_along_axis_add(g: Any, indices: Any, shape: tuple[int, ...], axis: int) -> Any:
     """Zeros of this shape, with `g` added where `take_along_axis` would take."""
     out = np.zeros(shape, g.dtype)
-    _add_picked(out, along_axis(g.shape, np.broadcast_to(indices, g.shape), axis % len(shape)), g)
+    axis %= len(shape)
+    if indices.shape != g.shape:
+        indices = np.broadcast_to(indices, g.shape)
+    if g.shape[axis] == 1:  # as for the labels of a batch: nothing is picked twice
+        out[along_axis(g.shape, indices, axis)] = g
+    elif g.size:
+        low, n = indices.min(), shape[axis]
+        if low < -n or indices.max() >= n:
+            raise IndexError(f"indices from {low} to {indices.max()} for an axis of length {n}")
+        at = indices.astype(np.intp, copy=False) if low >= 0 else np.where(indices < 0, indices.astype(np.intp) + n, indices)
+        stride = 1
+        places: Any = 0
+        for k in reversed(range(len(shape))):  # of each in the whole, laid out in rows: NumPy adds there as fast as it can
+            part = at if k == axis else np.arange(g.shape[k]).reshape(-1, *(1,) * (len(shape) - k - 1))
+            places = places + (part * stride if stride != 1 else part)
+            stride *= shape[k]
+        np.add.at(out.reshape(-1), places.reshape(-1), g.reshape(-1))
     return out
 
 

@@ -76,6 +76,17 @@ class Namespace(ModuleType):
 
 def missing(where: str, name: str, there: Iterable[str]) -> str:
     """What is said of a name that is not there."""
+    text = _TOLD.get((where, name))
+    if text is None:
+        text = _TOLD[where, name] = _told(where, name, there)
+    return text
+
+
+#: What was said of names that are not there: programs ask for them by `hasattr`, some in their loops.
+_TOLD: dict[tuple[str, str], str] = {}
+
+
+def _told(where: str, name: str, there: Iterable[str]) -> str:
     from tapegrad.tf.tensorflow1 import hint as of_tensorflow1
 
     place = "tf" + where.removeprefix("tapegrad.tf")

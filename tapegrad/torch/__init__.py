@@ -74,6 +74,10 @@ def __getattr__(name: str) -> _Any:
     """A module that is imported when it is first asked for."""
     from importlib import import_module, util
 
+    from tapegrad.torch._missing import HINTS, refuse
+
+    if ("torch", name) in HINTS:
+        return refuse("torch", name, ())
     if name in _OF_NN:
         return getattr(import_module("tapegrad.torch.nn.functional"), name)
     if name in _FORMS_OF_NN:
@@ -82,8 +86,6 @@ def __getattr__(name: str) -> _Any:
         return import_module("tapegrad.torch.func").vmap
     if (name in ("_C", "__config__", "__future__") or not name.startswith("_")) and util.find_spec(f"tapegrad.torch.{name}") is not None:
         return import_module(f"tapegrad.torch.{name}")
-    from tapegrad.torch._missing import refuse
-
     return refuse("torch", name, globals())
 
 

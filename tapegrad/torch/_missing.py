@@ -26,18 +26,27 @@ def refuse(module: str, name: str, known: Iterable[str]) -> NoReturn:
     if name.startswith("__"):
         # Not a name that somebody wants: Python asks for `__path__` at each import inside a function.
         raise AttributeError(f"module 'tapegrad.{module}' has no attribute {name!r}", name=name)
-    import difflib
-
-    if instead := _INSTEAD.get(f"{module}.{name}"):
-        hint = f"; {instead}"
-    else:
-        near = difflib.get_close_matches(name, [k for k in known if not k.startswith("_")], n=1, cutoff=0.7)
-        hint = f"; did you mean {module}.{near[0]}?" if near else ""
+    hint = HINTS.get((module, name))
+    if hint is None:
+        hint = HINTS[module, name] = _hint(module, name, known)
     raise AttributeError(
         f"module 'tapegrad.{module}' has no attribute {name!r}: tapegrad's facade lacks it{hint}",
         name=name,
         obj=sys.modules.get(f"tapegrad.{module}"),
     )
+
+
+#: What was said of names that are not there: programs ask for them by `hasattr`, some in their loops.
+HINTS: dict[tuple[str, str], str] = {}
+
+
+def _hint(module: str, name: str, known: Iterable[str]) -> str:
+    import difflib
+
+    if instead := _INSTEAD.get(f"{module}.{name}"):
+        return f"; {instead}"
+    near = difflib.get_close_matches(name, [k for k in known if not k.startswith("_")], n=1, cutoff=0.7)
+    return f"; did you mean {module}.{near[0]}?" if near else ""
 
 
 def refusing(members: dict[str, Any]) -> Callable[[str], NoReturn]:
