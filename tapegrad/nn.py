@@ -225,7 +225,4 @@ __all__ = [
 ]
 _at_home(__name__, globals())
 __getattr__ = _absent(__name__)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy
