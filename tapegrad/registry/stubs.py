@@ -252,7 +252,7 @@ def _declared(module: ModuleType, body: Iterable[ast.stmt], exported: frozenset[
     """What the source itself defines, by name."""
 
     def is_public(name: str) -> bool:
-        return name in exported or (name.startswith("__") and name not in ("__all__", "__getattr__"))
+        return name in exported or (name.startswith("__") and name not in ("__all__", "__dir__", "__getattr__"))
 
     for statement in _statements(body):
         if isinstance(statement, ast.FunctionDef | ast.ClassDef):
