@@ -14,14 +14,18 @@ from tapegrad.torch import _devices, _inplace
 from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 from tapegrad.torch._recorder import is_enabled
 from tapegrad.torch._storage import wrote
-from tapegrad.torch._tensor import OF_NUMPY, STYLE, WITHOUT_DEVICE, wrap
-from tapegrad.torch._views import note_put, putter, spoil, store_of, take, view_of
+from tapegrad.torch._tensor import OF_NUMPY, STYLE, WITHOUT_DEVICE, Tensor, wrap
+from tapegrad.torch._views import join, note_put, putter, spoil, store_of, take, view_of
 from tapegrad.torch._warnings import warn
 from tapegrad.torch._write_checks import check
 
 
 def getitem(x: Any, key: Any) -> Any:
     """What an index picks: a view for integers, slices, None and `...`; a copy for tensors and lists."""
+    if type(key) is int and type(x) is Tensor:  # a row, as loops take them: without asking what else it might be
+        raw = x.array
+        if type(raw) is np.ndarray and raw.ndim > 1 and -len(raw) <= key < len(raw):
+            return join(x, STYLE.getitem(x, key), _ROWS.get(key) or _row(key), None)
     index, basic = plain(x, key)
     if basic:
         if type(index) is int:

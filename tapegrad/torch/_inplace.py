@@ -43,7 +43,7 @@ def in_place(function: Callable[..., Any], name: str | None = None) -> Callable[
 
         @functools.wraps(function)
         def method(self: Any, *args: Any, **words: Any) -> Any:
-            return update(self, function, *args, **words)
+            return _updated(self, function, args, words)
 
     method.__name__ = method.__qualname__ = name or f"{function.__name__}_"
     return method
@@ -59,6 +59,12 @@ def update(x: Any, function: Callable[..., Any], *args: Any, overwriting: bool =
     A write through `.data` is not heard of by graphs that have saved the values, as in PyTorch, where it changes them: an
     update of parameters between two sweeps.  Overwritten values are another matter: no gradient at them can be meant.
     """
+    return _updated(x, function, args, words, overwriting, constant)
+
+
+def _updated(
+    x: Any, function: Callable[..., Any], args: tuple[Any, ...], words: dict[str, Any], overwriting: bool = False, constant: bool = False
+) -> Any:
     plain = type(x.array) is np.ndarray
     info = getattr(x, "_view", None)
     usual = plain and _is_made_here(x, info)
@@ -150,7 +156,9 @@ def _is_put_back(x: Any, y: Any, made: Any, info: View) -> bool:
     np.copyto(raw, made)
     wrote(store, raw, number=number)
     x.node = node
-    spoil(store, x, True)
+    fresh = store.fresh
+    if len(fresh) != 1 or fresh[0]() is not x:
+        spoil(store, x, True)
     return True
 
 

@@ -93,10 +93,11 @@ def take(
             base = made.base  # NumPy's views mostly have the owner itself there
             if base is None or (base is not raw and base is not raw.base and owner(made) is not owner(raw)):
                 return y
-    return _join(x, y, (run, back), several)
+    return join(x, y, (run, back), several)
 
 
-def _join(x: Any, y: Any, step: Step, several: tuple[str, int] | None) -> Any:
+def join(x: Any, y: Any, step: Step, several: tuple[str, int] | None) -> Any:
+    """`y`, which lies in the memory of `x`, as the view of it that a step gives."""
     store = getattr(x, "_store", None)
     if store is None:
         store = x._store = Storage()
