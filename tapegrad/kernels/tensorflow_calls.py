@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 fast = pywrap_tfe.TFE_Py_FastPathExecute
 CONTEXT = context.context()
 EAGER: Any = type(tf.constant(0))
-Resource = tf.Variable
 #: Whether there is more than one device, so that ops have to be told theirs; TensorFlow has set them up by now.
 MANY = len(tf.config.list_logical_devices()) > 1
 #: What this thread's ops are told: `HERE.device_name`, the long name of a device, or None or "" for TensorFlow's choice.
