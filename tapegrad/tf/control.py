@@ -36,7 +36,7 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
     """What one of two functions gives."""
     if not callable(true_fn) or not callable(false_fn):
         raise TypeError("'true_fn' and 'false_fn' must be callable.")
-    if not isinstance(pred, core.Tensor | bool | np.bool_ | np.ndarray):
+    if not isinstance(pred, core.Tensor | int | np.generic | np.ndarray):
         raise TypeError("pred must not be a Python bool" if pred is None else f"pred must be a boolean tensor, got {pred!r}")
     if isinstance(pred, core.Tensor) and not has_values(pred.read()[0]):
         return _selected(pred, true_fn, false_fn)
@@ -67,6 +67,9 @@ def _selected(pred: Any, true_fn: Any, false_fn: Any) -> Any:
 def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, strict: bool = False, name: str = "case") -> Any:
     """What the function of the first predicate that is true gives."""
     pairs = list(pred_fn_pairs.items() if isinstance(pred_fn_pairs, dict) else pred_fn_pairs)
+    for p, _ in pairs:
+        if not isinstance(p, core.Tensor | bool | np.bool_):
+            raise TypeError(f"pred must be a Tensor, got: {p}")
     true = [f for p, f in pairs if p]
     if exclusive and len(true) > 1:
         raise invalid(None, f"Input error: exclusive=True: More than 1 conditions ({len(true)}) are true")
@@ -82,6 +85,8 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: s
     """What the function of this number gives; the default, or the last one, for a number that has none."""
     if not isinstance(branch_index, core.Tensor):
         raise TypeError(f"'branch_index' must be a Tensor, got {type(branch_index)}")
+    if branch_index.read()[0].dtype.kind not in "iu":
+        raise TypeError(f"'branch_index' must be an integer Tensor, got {as_dtype(branch_index.read()[0].dtype)!r}")
     index = int(branch_index)
     listed = list(branch_fns.items() if isinstance(branch_fns, dict) else branch_fns)
     pairs = listed if listed and isinstance(listed[0], tuple) else list(enumerate(listed))
@@ -111,6 +116,10 @@ def while_loop(
     """The loop variables after the body has run as long as the condition held."""
     if not callable(cond) or not callable(body):
         raise TypeError("'cond' and 'body' must be callable.")
+    if loop_vars is None or (isinstance(loop_vars, list | tuple) and not loop_vars):
+        raise ValueError("'loop_vars' must be provided.")
+    if parallel_iterations < 1:
+        raise TypeError("'parallel_iterations' must be a positive integer.")
     values = nest.map_structure(_tensor, loop_vars)
     most = None if maximum_iterations is None else int(maximum_iterations)
     count = 0
@@ -322,6 +331,8 @@ def foldr(
 
 def _folded(fn: Any, rows: list[Any], state: Any) -> Any:
     if state is None:
+        if not rows:
+            raise OutOfRangeError(None, None, "Tried to read from index 0 but array size is: 0: give an initializer")
         state, rows = rows[0], rows[1:]
     else:
         state = nest.map_structure(_tensor, state)

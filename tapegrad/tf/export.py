@@ -17,7 +17,11 @@ T = TypeVar("T")
 #: Every exported object by its dotted names.
 EXPORTS: dict[str, Any] = {}
 #: Names that are imported when they are first asked for, with the modules that have them.
-LATER = {"tapegrad.tf.test.TestCase": "tapegrad.tf.testing", "tapegrad.tf.test.main": "tapegrad.tf.testing"}
+LATER = {
+    "tapegrad.tf.compat.v1.keras": "tapegrad.tf",
+    "tapegrad.tf.test.TestCase": "tapegrad.tf.testing",
+    "tapegrad.tf.test.main": "tapegrad.tf.testing",
+}
 
 
 def export(*names: str) -> Callable[[T], T]:

@@ -13,7 +13,7 @@ from tapegrad.tf.tensor import Tensor
 
 
 def _complex(x: Any) -> Tensor:
-    x = convert(x)
+    x = convert(x) if hasattr(x, "dtype") else convert(x, np.dtype(np.complex64))  # Python's numbers adapt
     if x.array.dtype.kind != "c":
         from tapegrad.tf.style import not_allowed
 

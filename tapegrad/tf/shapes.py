@@ -251,5 +251,7 @@ def lengths(shape: Any) -> tuple[int, ...]:
     except (AttributeError, TypeError):
         if isinstance(shape, list | tuple) and (size := np.shape(shape))[1:]:
             raise invalid(None, f"dims must represent a vector, got shape [{','.join(map(str, size))}]") from None
+        if isinstance(shape, list | tuple) and any(hasattr(n, "numpy") for n in shape):  # TensorFlow casts what it has to stack
+            return tuple(int(n) for n in shape)
         text = f"Cannot convert {shape!r} to a shape: expected integers"
     raise TypeError(text)

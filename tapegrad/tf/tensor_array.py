@@ -36,6 +36,9 @@ class TensorArray:
         self._dtype = as_dtype(dtype)
         self._dynamic = bool(dynamic_size)
         self._shape = None if element_shape is None else TensorShape(element_shape)
+        self._infers = bool(infer_shape)
+        self._clears = clear_after_read is None or bool(clear_after_read)
+        self._cleared: set[int] = set()
         self._items: list[Any] = [None] * (0 if size is None else int(size))
 
     @property
@@ -72,20 +75,37 @@ class TensorArray:
             )
         if self._shape is not None and not self._shape.is_compatible_with(x.shape):
             raise ValueError(f"Incompatible shape for value ({x.shape}), expected ({self._shape})")
+        if self._shape is None and self._infers:
+            self._shape = x.shape
         if k < 0 or (k >= len(self._items) and not self._dynamic):
             raise OutOfRangeError(
                 None, None, f"Tried to write to index {k} but array is not resizeable and size is: {len(self._items)}"
             )
         self._items.extend([None] * (k + 1 - len(self._items)))
         self._items[k] = x
+        self._cleared.discard(k)
         return self
 
     def read(self, index: Any, name: str | None = None) -> Tensor:
         """The tensor at an index."""
-        k = int(index)
+        k = self._inside(int(index))
+        if k in self._cleared:
+            raise invalid(
+                None,
+                f"Could not read index {k} twice because it was cleared after a previous read (perhaps try setting "
+                "clear_after_read = false?)",
+            )
+        found = self._filled(k)
+        if self._clears:
+            self._items[k] = None
+            self._cleared.add(k)
+        return found
+
+    def _inside(self, k: int) -> int:
+        """An index, if there is a place for it."""
         if not 0 <= k < len(self._items):
             raise OutOfRangeError(None, None, f"Tried to read from index {k} but array size is: {len(self._items)}")
-        return self._filled(k)
+        return k
 
     def _filled(self, k: int) -> Tensor:
         if self._items[k] is not None:
@@ -110,11 +130,14 @@ class TensorArray:
 
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
         """The tensors at indices, along a new first axis."""
-        return S.stack([self.read(i) for i in host(indices).tolist()])
+        return S.stack([self._filled(self._inside(int(i))) for i in host(indices).tolist()])
 
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
         """Fill it with the parts of a tensor along its first axis; gives the array."""
-        self._items = list(S.unstack(convert(value, prefer=True)))
+        parts = list(S.unstack(convert(value, prefer=True)))
+        if len(parts) > len(self._items) and not self._dynamic:
+            raise ValueError(f"Cannot unstack {len(parts)} tensors into a TensorArray of static size {len(self._items)}")
+        self._items = parts
         return self
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
@@ -135,8 +158,8 @@ class TensorArray:
         return self
 
     def grad(self, source: Any, flow: Any = None, name: str | None = None) -> Any:
-        """Raises ValueError: the gradient of an array is that of what was written."""
-        raise ValueError("TensorArray.grad is not supported when executing eagerly; a tape's gradient needs no such function.")
+        """Raises NotImplementedError: the gradient of an array is that of what was written."""
+        raise NotImplementedError("TensorArray.grad is not supported when executing eagerly; a tape's gradient needs no such function.")
 
     def close(self, name: str | None = None) -> None:
         """Forget all tensors."""

@@ -179,3 +179,30 @@ def signatures_that_are_none(tf: Any) -> Iterator[Any]:
     f = tf.function(lambda x, y=2.0: x * y).get_concrete_function(tf.TensorSpec([None], tf.float32))
     yield lambda: f([1.0, 2.0])
     yield f(tf.constant([1.0, 2.0]))
+
+
+@program
+def tapes_as_strict_as_theirs(tf: Any) -> Iterator[Any]:
+    x, m = tf.constant([1.5, 2.5]), tf.constant([[1.5, 2.5]])
+
+    def stopped_twice() -> None:
+        with tf.GradientTape() as tape, tape.stop_recording(), tape.stop_recording():
+            pass
+
+    def asked(output_gradients: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = x * x
+        return tape.gradient(y, x, output_gradients=output_gradients)
+
+    yield stopped_twice
+    yield lambda: asked(np.array([1.0, 2.0]))
+    yield lambda: asked(np.array([1.0, 2.0], np.float32))
+    with tf.GradientTape() as tape:
+        tape.watch(m)
+        y = m * m
+    yield lambda: tape.batch_jacobian(y, m, experimental_use_pfor=False)
+    slices = tf.IndexedSlices(tf.constant([[1.5], [2.5]]), tf.constant([0, 0]), tf.constant([3, 1]))
+    yield str(slices)
+    yield tf.cast(slices, tf.float64), tf.identity(slices)
+    yield tf.nest.flatten(slices, expand_composites=True)
