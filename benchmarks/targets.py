@@ -151,6 +151,7 @@ TARGETS = (
     Target("op_overhead", "scalar", 0.8, "facade x torch"),
     Target("modules", "SGD", 0.8, "facade x torch"),
     Target("modules", "Adam", 0.8, "facade x torch"),
+    Target("recurrent", "2 layers, 50 steps", 2.0, "facade x torch"),
     Target("mutation", "mul_ and add_, 200 on 8x8", 1.0, "facade x torch"),
     Target("mutation", "200 rows written into a buffer", 1.0, "facade x torch"),
     Target("mutation", "mul_ through a view, 100 on 8x8", 1.0, "facade x torch"),

@@ -10,6 +10,7 @@ ORDER = (
     "mlp",
     "modules",
     "lstm",
+    "recurrent",
     "deep_chain",
     "large_elementwise",
     "matmul",

@@ -40,7 +40,8 @@ def lstm(x: Any, *, shape: tuple[int, int, int]) -> tuple[Any, Any, Any]:
     by_gate = product.reshape(n, 4, size).transpose(1, 0, 2)
     room = np.empty((n, size), x.dtype)
     with np.errstate(over="ignore"):  # of exp, where a gate is 0
-        for h_next, c_next, z, openings, (i, f, o, g) in zip(hs, cs, gates, gates[:, :3], gates, strict=True):
+        columns = (hs, cs, gates, gates[:, :3], *(gates[:, k] for k in range(4)))
+        for h_next, c_next, z, openings, i, f, o, g in zip(*columns, strict=True):
             np.dot(h, w, product)
             np.add(z, by_gate, z)
             np.exp(openings, openings)
@@ -63,24 +64,27 @@ def lstm_cotangent(x: Any, h: Any, c: Any, gates: Any, gh: Any, gc: Any, gg: Any
     found = np.empty(x.shape, np.result_type(x.dtype, gh.dtype))
     to_inputs, to_h, to_c, to_w = _parts(found, shape)
     from_c, from_h, through, forget = _slopes(c, c0, gates)
-    more = _of_gates(gates, gg) if gg.any() else None
-    gc = gc if gc.any() else None
+    more = iter(_of_gates(gates, gg)[::-1]) if gg.any() else None
+    with_c = iter(gc[::-1]) if gc.any() else None
     dh, dc = np.zeros((2, n, size), found.dtype)
     room = np.empty_like(dh)
-    for t in range(times - 1, -1, -1):
-        z = to_inputs[t]
-        by_gate = z.reshape(n, 4, size).transpose(1, 0, 2)
-        np.add(dh, gh[t], dh)
-        np.multiply(dh, through[t], room)
+    by_gate = to_inputs.reshape(times, n, 4, size).transpose(0, 2, 1, 3)
+    back = slice(None, None, -1)  # an array gives its parts faster than they are picked from it
+    columns = (to_inputs, by_gate[:, :3], by_gate[:, 3], from_c, from_h, through, forget, gh)
+    for z, of_c, of_h, slope_c, slope_h, onto_c, f, g in zip(*(x[back] for x in columns), strict=True):
+        np.add(dh, g, dh)
+        np.multiply(dh, onto_c, room)
         np.add(dc, room, dc)
-        if gc is not None:
-            np.add(dc, gc[t], dc)
-        np.multiply(from_c[t], dc, by_gate[:3])
-        np.multiply(from_h[t], dh, by_gate[3])
+        if with_c is not None:
+            np.add(dc, next(with_c), dc)
+        np.multiply(slope_c, dc, of_c)
+        np.multiply(slope_h, dh, of_h)
         if more is not None:
-            np.add(by_gate, more[t], by_gate)
+            extra = next(more)
+            np.add(of_c, extra[:3], of_c)
+            np.add(of_h, extra[3], of_h)
         np.dot(z, weights, dh)
-        np.multiply(dc, forget[t], dc)
+        np.multiply(dc, f, dc)
     to_h[...] = dh
     to_c[...] = dc
     np.dot(to_inputs[1:].reshape(-1, 4 * size).T, h[:-1].reshape(-1, size), to_w)
