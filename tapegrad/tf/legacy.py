@@ -9,8 +9,8 @@ import numpy as np
 from tapegrad.tf.convert import cast, convert
 from tapegrad.tf.export import EXPORTS, export
 from tapegrad.tf.gathering import where
-from tapegrad.tf.nn_functions import sigmoid_cross_entropy_with_logits, softmax_cross_entropy_with_logits
-from tapegrad.tf.nn_functions import sparse_softmax_cross_entropy_with_logits as sparse_cross_entropy
+from tapegrad.tf.nn_losses import sigmoid_cross_entropy_with_logits, softmax_cross_entropy_with_logits
+from tapegrad.tf.nn_losses import sparse_softmax_cross_entropy_with_logits as sparse_cross_entropy
 from tapegrad.tf.style import S
 from tapegrad.tf.tensor import Tensor
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from tapegrad.tf.checkpoints import CheckpointReader, walk
-from tapegrad.tf.checkpoints import save as _write
+from tapegrad.tf.checkpoint_files import CheckpointReader
+from tapegrad.tf.checkpoint_files import save as _write
+from tapegrad.tf.checkpoints import walk
 from tapegrad.tf.export import missing
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.tf.checkpoints import Checkpoint, CheckpointManager, CheckpointReader, latest_checkpoint, read_state
+from tapegrad.tf.checkpoint_files import CheckpointReader, latest_checkpoint, read_state
+from tapegrad.tf.checkpoints import Checkpoint, CheckpointManager
 from tapegrad.tf.examples import BytesList, Example, Feature, Features, FloatList, Int64List
 from tapegrad.tf.export import missing
 from tapegrad.tf.style import S
