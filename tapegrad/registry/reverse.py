@@ -177,7 +177,8 @@ def _product(
     product where it is the engine's.
     """
     op, rule = variant.op, variant.op.rules[a]
-    singular = op.singular or (guarded and (isinstance(rule, str) or callable(rule)))
+    # What a mask multiplies by is finite: a share of 0, 0.5 or 1.
+    singular = op.singular or (guarded and not op.masks and (isinstance(rule, str) or callable(rule)))
     if a in op.products and not variant.general and not guarded:
         names = names_of(op.products[a], 2)
         return [f"c = P_{a}({', '.join(['F, g', *(load(variant, a, n, recorded) for n in names)])})"], "True", ""
