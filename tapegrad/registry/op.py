@@ -116,7 +116,8 @@ class Op:
         #: The names of several outputs; an ellipsis where their number depends on parameters, and they have none.
         self.outputs = outputs
         self.accumulates = accumulates
-        #: Its cotangents have zeros for what was not chosen, and its partials are finite; with the name of a parameter, where that is an array of booleans.
+        #: Its cotangents have zeros for what was not chosen, and its partials are finite; with the name of a parameter, where that
+        #: is an array of booleans.
         self.masks = masks
         #: Its partial is 0 where an element has no part in the value: an infinity there stays out, forward and at higher orders.
         self.cuts = cuts
