@@ -16,13 +16,13 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, final
 
 from tapegrad.keras import look
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import ModuleType
 
 #: The backend's package in Keras, and which of its modules are loaded here.
 PACKAGE = "keras.src.backend.numpy"
@@ -60,6 +60,7 @@ def load() -> Any:
 
         optimizers.install()
         downloads.install()
+        _refuse_exports()
         _set_dtypes()
         _set_shapes()
         _leave_tensorflow_alone()
@@ -85,13 +86,14 @@ def is_loaded() -> bool:
 
 def _set_dtypes() -> None:
     """Let float64 and int64 stay what they are, as Keras does for TensorFlow alone: for others it narrows them, as JAX does."""
+    import numpy
     from keras.src.backend.common import dtypes
 
     from tapegrad.keras.backend.core import DTYPES
 
     dtypes.PYTHON_DTYPES_MAP.update({dtype: name for name, dtype in DTYPES.items()})  # found sooner than NumPy names them
     dtypes.BIT64_TO_BIT32_DTYPE.update(int64="int64", float64="float64")
-    dtypes.PYTHON_DTYPES_MAP.update({int: "int64", "int": "int64"})
+    dtypes.PYTHON_DTYPES_MAP.update({int: "int64", "int": "int64", numpy.dtype(object): "string"})  # strings are objects here
 
 
 def _set_shapes() -> None:
@@ -100,6 +102,20 @@ def _set_shapes() -> None:
 
     for name in ("backend", "backend.common", "backend.common.variables", "models.sequential"):
         vars(importlib.import_module(f"keras.src.{name}"))["standardize_shape"] = standardize_shape
+
+
+def _refuse_exports() -> None:
+    """Let `model.export` say why it writes nothing, and what does."""
+    archive = importlib.import_module("keras.src.backend.numpy.export").NumpyExportArchive
+
+    def refuse(self: Any, *args: Any, **words: Any) -> None:
+        raise NotImplementedError(
+            "model.export: tapegrad has no graphs, and a SavedModel is one; write model.save('model.keras'), and load and "
+            "export that with Keras on TensorFlow"
+        )
+
+    for name in ("track", "add_endpoint", "track_and_add_endpoint"):
+        setattr(archive, name, refuse)
 
 
 def _leave_tensorflow_alone() -> None:
@@ -160,6 +176,68 @@ def use_framework(facade: ModuleType) -> None:
             return True
 
     modules.tensorflow.__class__ = Framework
+    sys.meta_path.insert(0, _InPlace())
+    for public in ("keras", "keras._tf_keras.keras"):
+        for part in ("backend", "config"):
+            vars(importlib.import_module(f"{public}.{part}"))["backend"] = _named
+    sets: Any = importlib.import_module("keras.src.utils.dataset_utils")
+    known = sets.is_tf_dataset
+    sets.is_tf_dataset = lambda x: isinstance(x, facade.data.Dataset) or known(x)
+    old = importlib.import_module("keras._tf_keras.keras.backend")
+    vars(old)["softmax"] = importlib.import_module("keras.activations").softmax  # which asks first if a tensor takes attributes
+    vars(importlib.import_module("keras.src.legacy.backend"))["tf"] = _Old(modules.tensorflow)
+
+
+def _named() -> str:
+    """The backend's name to scripts, which ask for it to choose their own way: that of the framework in whose style it is."""
+    return "tensorflow"
+
+
+@final
+class _Old:
+    """TensorFlow to `tf.keras.backend`, which asks in `tf.compat.v1` also for what has never changed."""
+
+    def __init__(self, framework: Any, *spaces: Any) -> None:
+        self._framework, self._spaces = framework, spaces or (framework,)
+
+    @property
+    def compat(self) -> Any:
+        return self
+
+    @property
+    def v1(self) -> Any:
+        return _Old(self._framework, self._framework.compat.v1, self._framework)
+
+    def __getattr__(self, name: str) -> Any:
+        for space in self._spaces[:-1]:
+            if hasattr(space, name):
+                return getattr(space, name)
+        return getattr(self._spaces[-1], name)
+
+
+@final
+class _InPlace(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds this backend where layers of strings ask for Keras's TensorFlow backend, as long as TensorFlow is not imported."""
+
+    NAME = "keras.src.backend.tensorflow"
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if not f"{fullname}.".startswith(f"{self.NAME}.") or _Present().available:
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=fullname == self.NAME)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        """A module of its own: the import system writes its name into it."""
+        return ModuleType(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Give it what the backend's has, as Keras sees it."""
+        backend = sys.modules[PACKAGE]
+        part = module.__name__[len(self.NAME) + 1 :]
+        shown = getattr(backend, part) if part else backend
+        vars(module).update({name: value for name, value in vars(shown).items() if not name.startswith("__")})
 
 
 def _backend() -> str:

@@ -26,6 +26,9 @@ _adopt: list[Adopt | None] = [None]
 #: What makes a variable of a value, its flag `trainable` and its name.
 _make: list[Make] = [Variable]
 
+#: How the shape of a variable is shown.
+_shape: list[Callable[[Any], Any]] = [lambda sizes: sizes]
+
 #: What the order of samples in an epoch is for a seed of the facade's, and what starts its random numbers anew.
 _order: list[Order] = [lambda count: None]
 _seed: list[Callable[[int], None]] = [lambda seed: None]
@@ -45,12 +48,17 @@ _CALLING = frozenset(
 _SEEN = ("core", "image", "linalg", "math", "nn", "numpy", "random")
 
 
-def use(adopt: Adopt, make: Make, order: Order, seed: Callable[[int], None]) -> None:
-    """From now on, results are what `adopt` makes of them, and variables what `make` makes.
+def use(adopt: Adopt, make: Make, shape: Callable[[Any], Any], order: Order, seed: Callable[[int], None]) -> None:
+    """From now on, results are what `adopt` makes of them, and variables what `make` makes, with shapes as `shape` shows them.
 
     `order(count)` is the order of samples in an epoch, or None; `seed(n)` starts the facade's random numbers anew.
     """
-    _adopt[0], _make[0], _order[0], _seed[0] = adopt, make, order, seed
+    _adopt[0], _make[0], _shape[0], _order[0], _seed[0] = adopt, make, shape, order, seed
+
+
+def shape(sizes: Any) -> Any:
+    """The shape of a variable in the look that is asked for."""
+    return _shape[0](sizes)
 
 
 def order(count: int) -> Any:

@@ -13,6 +13,7 @@ import tapegrad.tf
 from tapegrad.keras import load, look
 from tapegrad.keras.loading import use_framework
 from tapegrad.tf.random_functions import order_in_fit, set_seed
+from tapegrad.tf.shapes import TensorShape
 from tapegrad.tf.style import S
 from tapegrad.tf.variable import Variable
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     def __getattr__(name: str) -> Any: ...
 
 
-look.use(S.adopt, Variable, order_in_fit, set_seed)
+look.use(S.adopt, Variable, TensorShape, order_in_fit, set_seed)
 load()
 use_framework(tapegrad.tf)
 sys.modules[__name__] = importlib.import_module("keras._tf_keras.keras")

@@ -102,6 +102,11 @@ class Variable(KerasVariable):  # type: ignore[misc]  # Keras has no type hints
         if isinstance(self._value, tg.Variable):
             self._value.trainable = self._trainable and self._value.array.dtype.kind in "fVc"
 
+    @property
+    def shape(self) -> Any:
+        """The length of each axis."""
+        return look.shape(self._shape)
+
     def numpy(self) -> Any:
         """The value as an array."""
         return convert_to_numpy(self.value)
@@ -145,6 +150,8 @@ def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any
     if isinstance(x, Tensor):
         if type(x) is not Tensor:
             x = _read(x)
+        if dtype == "string" and x.array.dtype == object:
+            return x
         return x if dtype is None or x.array.dtype == DTYPES.get(dtype) else F.astype(x, dtype)
     if isinstance(x, KerasTensor):
         return numpy.asarray(x)  # raises what Keras says of symbolic values
@@ -156,7 +163,15 @@ def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any
         dtype = result_type(*(getattr(leaf, "dtype", type(leaf)) for leaf in leaves))
     if dtype == "bfloat16":
         return asarray(numpy.asarray(x), dtype=dtype)
-    return asarray(numpy.array(x, dtype=dtype))
+    return tensor(_texts(x)) if dtype == "string" else asarray(numpy.array(x, dtype=dtype))
+
+
+def _texts(x: Any) -> Any:
+    """Strings as the facade of TensorFlow holds them: objects, of bytes."""
+    given = numpy.array(x, dtype=object)
+    found = numpy.empty(given.shape, object)
+    found.reshape(-1)[:] = [s.encode() if isinstance(s, str) else s for s in given.reshape(-1)]
+    return found
 
 
 def convert_to_numpy(x: Any) -> Any:

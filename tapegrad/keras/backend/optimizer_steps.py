@@ -216,8 +216,9 @@ def _is_formula(cls: type) -> bool:
             return False
         for code in _codes(function.__code__):
             for used in code.co_names:
-                if used not in _OPS and hasattr(ops, used) and not hasattr(cls, used) and not hasattr(np.ndarray, used):
-                    return False
+                known = used in _OPS or hasattr(cls, used) or hasattr(np.ndarray, used)
+                if not known and (hasattr(ops, used) or hasattr(KerasVariable, used)):
+                    return False  # an op that is not here, or what variables have and arrays have not
                 if used in seen or used in _ASSIGNING or used == _INDEX:
                     continue
                 if isinstance(getattr(cls, used, None), types.FunctionType):

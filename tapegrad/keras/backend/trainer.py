@@ -199,6 +199,7 @@ def _extended(shipped: type) -> type:
 
         def evaluate(self, x: Any = None, y: Any = None, *args: Any, **words: Any) -> Any:
             """The loss and metrics over all batches."""
+            self._assert_compile_called("evaluate")
             return super().evaluate(adapted(x, y, words.get("sample_weight")), y, *args, **words)
 
         def predict(self, x: Any, *args: Any, **words: Any) -> Any:

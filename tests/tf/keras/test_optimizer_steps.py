@@ -62,6 +62,18 @@ def test_a_formula_on_arrays_goes_where_it_goes_op_by_op(keras, steps, monkeypat
     assert not taken
 
 
+def test_every_optimizer_of_keras_goes_the_same_way_with_arrays_and_without(keras, steps, monkeypatch):
+    found = vars(keras.optimizers).items()
+    made = {n: c for n, c in found if isinstance(c, type) and hasattr(c, "update_step")}
+    plain = sorted(set(made) - {"Optimizer", "LossScaleOptimizer", "MultiOptimizer"})
+    assert len(plain) > 10
+    with_arrays = {n: after(keras, n, {}, "float32") for n in plain}
+    monkeypatch.setattr(steps, "_is_formula", lambda cls: False)
+    for n in plain:
+        for x, y in zip(with_arrays[n], after(keras, n, {}, "float32"), strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-5, err_msg=n)
+
+
 def test_what_was_read_of_a_variable_stays_as_it_was(keras):
     v = keras.Variable(np.ones(3, "float32"))
     s = keras.Variable(2.0)
