@@ -109,7 +109,13 @@ def columns_of(source: Source, leaves: Sequence[int], n: int) -> list[Any]:
     for i in leaves:
         x = _column(source, i, n)
         if np.dtype(source.words[i].dtype).kind == "c":
-            x = as_complex(rng, x, _column(source, i, n), mixed=source.domains[i] == (-np.inf, np.inf))
+            free = source.domains[i] == (-np.inf, np.inf)
+            x = as_complex(rng, x, _column(source, i, n), mixed=free)
+            if free and source.mined:  # all around the numbers from the code, which two random parts seldom are
+                k = n // 16
+                x[-k:] = rng.choice(source.mined, k) + 10.0 ** rng.uniform(-9, -2, k) * np.exp(
+                    2j * np.pi * rng.random(k)
+                )
         made.append(x)
     if len(made) > 1:  # ties between arguments, and equal arguments close to each other
         k = n // 16

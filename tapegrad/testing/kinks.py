@@ -61,10 +61,11 @@ def _jumps(t: Trial, u: list[Any]) -> bool:
 
 
 #: Moves, of an argument: some that double precision resolves, from and to, as smooth functions show at each of them; and
-#: some over a distance on which what is rounded to single precision has three values at most, so that two have five.
+#: some, in no rhythm that steps could have too, over a distance on which what is rounded to single precision makes four
+#: steps at most.
 STILL = ((-3e-13, 3e-13), (2e-12, 2.6e-12), (-1e-14, 1e-14), (-6e-14, -4e-14))
-ALONG = np.linspace(-4.5e-8, 4.5e-8, 19)
-STEPS = 6
+ALONG = 1.2e-7 * np.sort(2 * (0.6180339887 * np.arange(49) % 1) - 1)
+STEPS = 10  # of values: more than two roundings have
 ROUNDED = 1e-13  # of the value: less than that is no step
 _TRIED = 8  # entries
 

@@ -173,3 +173,24 @@ def test_where_the_first_derivative_has_a_corner_a_second_one_that_is_not_finite
     strict = examine(f, x=("b", 1), framework="torch", profile="fast", seed=1, kinks="fail")
     assert strict.failure is not None
     assert strict.failure.property == "second"
+
+
+def test_at_a_jump_a_tangent_that_is_not_finite_says_nothing() -> None:
+    torch = pytest.importorskip("torch")
+    result = examine(torch.atan2, input=("n",), other=("n",), profile="fast", seed=5, only="forward")
+    assert result.ok, str(result)
+
+
+def test_what_pytorch_does_not_differentiate_twice_is_not_looked_at_twice() -> None:
+    torch = pytest.importorskip("torch")
+    result = examine(lambda x: torch.nn.functional.pdist(x), x=(4, 3), framework="torch", profile="fast", seed=5)
+    assert result.ok, str(result)
+    assert "second" not in result.properties
+
+
+def test_a_fault_all_around_a_complex_number_in_the_code_is_found() -> None:
+    def vjp(g: Any, z: Any) -> Any:
+        return g / np.conj(z) * np.where(abs(z - 1) < 1e-5, 1.5, 1)
+
+    for seed in range(20):
+        assert not examine(np.log, vjp=vjp, x=array("n", complex=True), only="swept", profile="fast", seed=seed).ok

@@ -227,6 +227,8 @@ def forward(t: Trial) -> Outcome:
         shapes = f"{[z.shape for z in tangents]}, the outputs {[y.shape for y in t.ys]}"
         return Failure("forward", f"the tangents have the shapes {shapes}")
     if not _all_finite(tangents):
+        if kinks.jumps(t):  # as the angle does at the origin: there is no derivative to speak of
+            return SILENT
         return Failure("forward", "a tangent is not finite, and the gradient is")
     push, pull = dot(t.gs, tangents), dot(t.grads, u)
     size = size_of(t.gs, tangents) + size_of(t.grads, u)

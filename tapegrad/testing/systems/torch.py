@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 # What is not here: PyTorch casts a gradient of another dtype or shape to its argument's, or refuses it itself, and its
 # tensors have no negative strides.
 #: What an error says where a backward pass is not there to be differentiated.
-_ONCE = ("once_differentiable", "does not require grad", "Can't call numpy() on Tensor that requires grad")
+_ONCE = (
+    *("once_differentiable", "is not implemented", "does not require grad"),
+    "Can't call numpy() on Tensor that requires grad",
+)
 _SHOWS = frozenset(["strides", "writes", "precisions", "saved", "integers"])
 
 
