@@ -377,3 +377,6 @@ def associative_scan(f: Callable[..., Any], elems: Any, reverse: bool = False, a
 def install(names: dict[str, Any]) -> None:
     """Put these in the place of what Keras ships."""
     names.update({name: globals()[name] for name in __all__})
+    # To Keras it means that callbacks are called in a thread of their own.  As on TensorFlow, they are not: both a step and its
+    # callbacks are Python, which takes turns, and to hand over costs more than most callbacks do.
+    names["IS_THREAD_SAFE"] = False

@@ -255,3 +255,22 @@ def test_a_model_that_cannot_be_built_says_why(keras):
     model.compile("sgd", "mse")
     with pytest.raises(ValueError, match="output size would be zero or negative"):
         model.fit(np.ones((2, 3, 3, 1)), np.ones((2, 1)), verbose=0)
+
+
+def test_callbacks_are_called_in_the_thread_of_the_step(keras, data, monkeypatch):
+    monkeypatch.setattr("concurrent.futures.ThreadPoolExecutor", None)
+    model = linear(keras)
+    assert model.fit(*data, verbose=0).epoch == [0]
+    assert len(model.evaluate(*data, verbose=0)) == 2
+
+
+def test_a_quotient_without_nan_and_its_derivative(keras):
+    for divisor in ([2.0, -4.0], [2.0, 0.0]):
+        a, b = tg.Variable([1.0, 3.0]), tg.Variable(divisor)
+        with tg.GradientTape() as tape:
+            y = keras.ops.divide_no_nan(a, b)
+        wanted = [x / d if d else 0.0 for x, d in zip([1.0, 3.0], divisor, strict=True)]
+        assert np.asarray(y).tolist() == wanted
+        da, db = tape.gradient(y, [a, b])
+        assert np.asarray(da).tolist() == [1 / d if d else 0.0 for d in divisor]
+        assert np.asarray(db).tolist() == [-w / d if d else 0.0 for w, d in zip(wanted, divisor, strict=True)]
