@@ -13,7 +13,7 @@ from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 from tapegrad.torch._functions._build import METHODS, define
 from tapegrad.torch._functions._stacks import expanded, is_batched, on_stacks
 from tapegrad.torch._functions.scatter import _scatter, check_bounds, check_dtype, flat, put_in_batch, raw_of
-from tapegrad.torch._indexing import mask_of_bytes
+from tapegrad.torch._indices import mask_of_bytes
 from tapegrad.torch._shapes import dimension
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor, wrap
