@@ -25,12 +25,11 @@ def getitem(x: Any, key: Any) -> Any:
     if type(key) is int and type(x) is Tensor:  # a row, as loops take them: without asking what else it might be
         raw = x.array
         if type(raw) is np.ndarray and raw.ndim > 1 and -len(raw) <= key < len(raw):
-            return join(x, STYLE.getitem(x, key), _ROWS.get(key) or _row(key), None)
+            return join(x, STYLE.getitem(x, key), row_step(key), None)
     index, basic = plain(x, key)
     if basic:
         if type(index) is int:
-            row = _ROWS.get(index) or _row(index)
-            return take(x, row[0], row[1])
+            return take(x, *row_step(index))
         if index == ():
             return take(x, _same)
         return take(x, _picker(index), putter(index))
@@ -40,14 +39,17 @@ def getitem(x: Any, key: Any) -> Any:
     return STYLE.getitem(x if first is None else STYLE.getitem(x, first), rest)
 
 
-#: By their number: how a row is taken, and put back.
+#: The steps to rows, by their numbers.
 _ROWS: dict[int, tuple[Any, Any]] = {}
 
 
-def _row(index: int) -> tuple[Any, Any]:
-    made = _picker(index), putter(index)
-    if len(_ROWS) < 1024:
-        _ROWS[index] = made
+def row_step(index: int) -> tuple[Any, Any]:
+    """How a row is taken, and put back."""
+    made = _ROWS.get(index)
+    if made is None:
+        made = _picker(index), putter(index)
+        if len(_ROWS) < 1024:
+            _ROWS[index] = made
     return made
 
 

@@ -10,8 +10,10 @@ import numpy as np
 
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
+from tapegrad.torch._node_names import tag
 from tapegrad.torch._shapes import dimension
-from tapegrad.torch._views import putter, take
+from tapegrad.torch._tensor import STYLE, Tensor
+from tapegrad.torch._views import join, putter, take
 
 
 def _slicer(d: int, part: Any) -> Any:
@@ -49,8 +51,24 @@ def narrow(x: Any, dim: int, start: Any, length: int) -> Any:
     return take(x, _slicer(d, part), _put_slice(d, part))
 
 
+def _rows(x: Any, name: str) -> tuple[Any, ...]:
+    """All rows, as loops take them: their steps are known."""
+    from tapegrad.torch._indexing import row_step
+
+    found = []
+    for i in range(len(x.array)):
+        y = STYLE.getitem(x, i)
+        if y.node is not None:
+            tag(y.node, name)
+        found.append(join(x, y, row_step(i), (name[:-1], i)))
+    return tuple(found)
+
+
 def _pieces(x: Any, d: int, parts: list[Any], name: str) -> tuple[Any, ...]:
     several = None if name == "Slice0" else name[:-1]  # what PyTorch takes one by one may be written to
+    raw = x.array
+    if d == 0 and name == "Unbind0" and type(x) is Tensor and type(raw) is np.ndarray and raw.ndim > 1:
+        return _rows(x, name)
     return tuple(
         take(x, _slicer(d, p), _put_slice(d, p), several=None if several is None else (several, i), name=name)
         for i, p in enumerate(parts)
@@ -85,7 +103,7 @@ def split(x: Any, split_size_or_sections: Any = None, dim: int = 0, *, split_siz
             raise RuntimeError(f"split expects split_size be positive, but got split_size={n}")
         lengths = [min(n, size - a) for a in range(0, size, n)] if size else [0]
         name = "Split0"
-    starts = np.cumsum([0, *lengths]).tolist()
+    starts = itertools.accumulate(lengths, initial=0)
     return _pieces(x, d, [slice(a, b) for a, b in itertools.pairwise(starts)], name)
 
 
@@ -108,7 +126,7 @@ def tensor_split(x: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Any, .
         if where <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {where}")
         lengths = [size // where + (i < size % where) for i in range(where)]
-        cuts = np.cumsum([0, *lengths]).tolist()
+        cuts = list(itertools.accumulate(lengths, initial=0))
     else:
         cuts = [0, *(slice(int(i), None).indices(size)[0] for i in where), size]
     return _pieces(x, d, [slice(a, max(a, b)) for a, b in itertools.pairwise(cuts)], "Slice0")
