@@ -183,7 +183,7 @@ def test_at_a_jump_a_tangent_that_is_not_finite_says_nothing() -> None:
 
 def test_what_pytorch_does_not_differentiate_twice_is_not_looked_at_twice() -> None:
     torch = pytest.importorskip("torch")
-    result = examine(lambda x: torch.nn.functional.pdist(x), x=(4, 3), framework="torch", profile="fast", seed=5)
+    result = examine(torch.nn.functional.pdist, input=(4, 3), framework="torch", profile="fast", seed=5)
     assert result.ok, str(result)
     assert "second" not in result.properties
 

@@ -274,3 +274,15 @@ def test_what_tensorflow_refuses_while_an_input_is_made_small_is_no_error_of_the
         lambda x: f(tf.reshape(x, (-1, 3))), np.ones((2, 3)), framework="tensorflow", seed=1, profile="fast"
     )
     assert not result.ok
+
+
+@pytest.mark.parametrize("style", ["torch", "tf"])
+def test_second_derivatives_of_a_style_through_steps_that_keep_a_zero_a_zero(style: str) -> None:
+    if style == "torch":
+        from tapegrad.torch.nn.functional import normalize
+    else:
+        from tapegrad.tf.math import l2_normalize as normalize
+
+    result = examine(lambda x: normalize(x), x=("b", 4), framework=f"tapegrad.{style}", profile="fast", seed=5)  # noqa: PLW0108
+    assert result.ok, str(result)
+    assert result.properties["second"]
