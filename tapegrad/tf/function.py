@@ -12,7 +12,7 @@ import numpy as np
 
 from tapegrad.compiled.tracing import is_tracing, outside_of_traces
 from tapegrad.core import tensor as core
-from tapegrad.errors import SymbolicValueError
+from tapegrad.errors import ArgumentError, SymbolicValueError
 from tapegrad.registry.space import NUMPY, default_space
 from tapegrad.tf import nest
 from tapegrad.tf.concrete import ConcreteFunction
@@ -90,7 +90,7 @@ class Function:
             self._compiled = compiling.compiled(body, self.input_signature, self._words)
         try:
             return compiling.called(self._compiled, args, kwargs)
-        except TypeError as error:
+        except (TypeError, ArgumentError) as error:
             if is_tracing() or not self._asks_for_values(error, args, kwargs):
                 raise  # a function around it that is being traced runs at once, as a whole
             said = str(error).split(";", 1)[0]
@@ -98,11 +98,11 @@ class Function:
         self._at_once = True
         return self._called(*nest.map_structure(_taken, (args, kwargs)))
 
-    def _asks_for_values(self, error: TypeError, args: Any, kwargs: Any) -> bool:
+    def _asks_for_values(self, error: Exception, args: Any, kwargs: Any) -> bool:
         """Whether an error while it was traced says that Python, which AutoGraph would have rewritten, has to know values."""
         if isinstance(error, OperatorNotAllowedInGraphError):
             return bool(self._words["autograph"])
-        return isinstance(error, SymbolicValueError) or any(map(_is_text, nest.flatten((args, kwargs))))
+        return isinstance(error, SymbolicValueError) or any(map(_stays, nest.flatten((args, kwargs))))
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
@@ -188,9 +188,9 @@ def _taken(x: Any) -> Any:
 _ARRAYS = (np.ndarray, np.generic)
 
 
-def _is_text(x: Any) -> bool:
-    """Whether it is a tensor of strings, which stay on the host."""
-    return isinstance(x, core.Tensor) and bool(x.array.dtype.hasobject)
+def _stays(x: Any) -> bool:
+    """Whether an argument stays on the host: strings do, and iterators."""
+    return hasattr(type(x), "__next__") or (isinstance(x, core.Tensor) and bool(x.array.dtype.hasobject))
 
 
 def _tensors(found: Any) -> Any:

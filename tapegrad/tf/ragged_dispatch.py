@@ -13,7 +13,7 @@ from tapegrad.tf.errors import NotDenseError, invalid
 from tapegrad.tf.export import EXPORTS
 from tapegrad.tf.ragged_pointwise import by_values, places
 from tapegrad.tf.ragged_reducing import reduced, scanned, softmax
-from tapegrad.tf.ragged_tensor import RaggedTensor, _behind, _ends
+from tapegrad.tf.ragged_tensor import RaggedTensor, _behind, _ends, picked
 from tapegrad.tf.style import S
 
 if TYPE_CHECKING:
@@ -55,15 +55,8 @@ def joined(values: Any, axis: Any, name: str | None = None) -> Any:
         return xs[0].with_values(EXPORTS["concat"]([x.values for x in xs], place - 1))
     order = np.argsort(np.concatenate([x._rowids() for x in xs]), kind="stable")
     inner = [x.values for x in xs]
-    picked = _picked(_behind(inner) if isinstance(inner[0], RaggedTensor) else S.concat(inner), order)
-    return RaggedTensor(picked, _ends(sum(np.diff(x._splits) for x in xs), xs[0]._splits.dtype))
-
-
-def _picked(values: Any, index: Any) -> Any:
-    """Rows of values, which may be ragged themselves."""
-    if isinstance(values, RaggedTensor):
-        return values._chosen(np.asarray(index).tolist())
-    return S.take(values, fresh(np.asarray(index, np.int64)), axis=0)
+    chosen = picked(_behind(inner) if isinstance(inner[0], RaggedTensor) else S.concat(inner), order)
+    return RaggedTensor(chosen, _ends(sum(np.diff(x._splits) for x in xs), xs[0]._splits.dtype))
 
 
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
@@ -93,7 +86,7 @@ def gather(
     if place == 0:
         return params[int(at)] if at.ndim == 0 else _reshaped(params._chosen(at.reshape(-1).tolist()), at.shape)
     starts = params._splits[:-1].reshape((-1,) + (1,) * at.ndim)
-    return _picked(params.values, starts + at) if not isinstance(params.values, RaggedTensor) else _unlike("tf.gather")
+    return picked(params.values, starts + at) if not isinstance(params.values, RaggedTensor) else _unlike("tf.gather")
 
 
 def _reshaped(x: RaggedTensor, shape: tuple[int, ...]) -> RaggedTensor:
@@ -145,7 +138,7 @@ def reverse(tensor: RaggedTensor, axis: Any, name: str | None = None) -> Any:
         elif place == 1:
             ends = found._splits
             order = [np.arange(e - 1, s - 1, -1) for s, e in itertools.pairwise(ends)]
-            found = found.with_values(_picked(found.values, np.concatenate(order) if order else []))
+            found = found.with_values(picked(found.values, np.concatenate(order) if order else []))
         else:
             found = found.with_values(EXPORTS["reverse"](found.values, [place - 1]))
     return found

@@ -323,9 +323,7 @@ class RaggedTensor(Composite):
     def _chosen(self, rows: list[int]) -> RaggedTensor:
         sizes = np.diff(self._splits)[rows]
         index = np.concatenate([np.arange(self._splits[r], self._splits[r + 1]) for r in rows]) if rows else np.zeros(0, int)
-        inner = self._values
-        picked = inner._chosen(index.tolist()) if isinstance(inner, RaggedTensor) else S.take(inner, fresh(index), axis=0)
-        return RaggedTensor(picked, _ends(sizes, self._splits.dtype))
+        return RaggedTensor(picked(self._values, index), _ends(sizes, self._splits.dtype))
 
     def _inside(self, rest: list[Any]) -> RaggedTensor:
         """A slice of each row."""
@@ -333,9 +331,7 @@ class RaggedTensor(Composite):
             raise ValueError("Cannot index into an inner ragged dimension.")
         kept = [range(int(a), int(b))[rest[0]] for a, b in zip(self._splits[:-1], self._splits[1:], strict=True)]
         index = np.asarray([k for r in kept for k in r], int)
-        inner = self._values
-        picked = inner._chosen(index.tolist()) if isinstance(inner, RaggedTensor) else S.take(inner, fresh(index), axis=0)
-        found = RaggedTensor(picked, _ends([len(r) for r in kept], self._splits.dtype))
+        found = RaggedTensor(picked(self._values, index), _ends([len(r) for r in kept], self._splits.dtype))
         return found if len(rest) == 1 else found.with_values(found.values[(slice(None), *rest[1:])])
 
     # -- what stands for it where a tensor is asked for --------------------------------------------------------
@@ -376,6 +372,14 @@ class RaggedTensor(Composite):
 
     def __repr__(self) -> str:
         return f"<tf.RaggedTensor {self.to_list()}>"
+
+
+def picked(values: Any, index: Any) -> Any:
+    """Rows of values, which may be ragged themselves, or texts, which the host holds."""
+    at = np.asarray(index, np.int64)
+    if isinstance(values, RaggedTensor):
+        return values._chosen(at.tolist())
+    return fresh(host(values)[at]) if values.array.dtype.hasobject else S.take(values, fresh(at), axis=0)
 
 
 def _behind(parts: list[Any]) -> Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from tapegrad.compiled.tracing import is_tracing
 from tapegrad.core import tensor as core
 from tapegrad.errors import SymbolicValueError
 from tapegrad.registry.places import has_values
@@ -222,6 +223,11 @@ def values(x: core.Tensor) -> Any:
     """A copy of the values: an array, or a scalar for a 0-d tensor."""
     raw = x.read()[0]
     if not has_values(raw):
+        if not is_tracing():
+            raise AttributeError(
+                "'SymbolicTensor' object has no attribute 'numpy': it is of a tf.function that was traced, and has no value outside of "
+                "it; return it, or assign it to a tf.Variable"
+            )
         raise SymbolicValueError("numpy() is only available when eager execution is enabled: a tf.function is being traced.")
     found = np.array(raw)
     return found if found.shape else found[()]

@@ -206,3 +206,16 @@ def tapes_as_strict_as_theirs(tf: Any) -> Iterator[Any]:
     yield str(slices)
     yield tf.cast(slices, tf.float64), tf.identity(slices)
     yield tf.nest.flatten(slices, expand_composites=True)
+
+
+@program
+def what_stays_on_the_host(tf: Any) -> Iterator[Any]:
+    @tf.function
+    def next_of(iterator: Any) -> Any:
+        return next(iterator) * 2
+
+    yield next_of(iter(tf.data.Dataset.from_tensor_slices([3, 5])))
+    texts = tf.ragged.constant([["a", "b"], [], ["c", "d", "e"]])
+    yield texts[1:], texts[:, :1], tf.concat([texts, texts], axis=1), tf.gather(texts, [2, 0]), tf.reverse(texts, [1])
+    lengths = tf.data.Dataset.range(4).map(tf.range)
+    yield list(lengths.apply(tf.data.experimental.dense_to_ragged_batch(2)))

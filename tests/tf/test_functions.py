@@ -315,3 +315,12 @@ def test_variables_are_assigned_by_the_functions_of_old():
     assert v.numpy().tolist() == [3.5, 5.0]
     with pytest.raises(AttributeError, match=r"variable\.assign\(value\) is a method"):
         tf.assign(v, [0.0, 0.0])
+
+
+@pytest.mark.usefixtures("on_tensorflow")
+def test_a_tensor_that_has_leaked_from_a_function_has_no_values():
+    leaked = []
+    f = tf.function(lambda x: leaked.append(x + 1.0) or x)
+    f(tf.constant(1.5))
+    with pytest.raises(AttributeError, match=r"no attribute 'numpy'.*return it"):
+        leaked[0].numpy()

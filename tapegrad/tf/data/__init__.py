@@ -88,6 +88,9 @@ vars(experimental).update(
     UNKNOWN_CARDINALITY=UNKNOWN_CARDINALITY,
     cardinality=lambda dataset: dataset.cardinality(),
     get_single_element=lambda dataset: dataset.get_single_element(),
+    dense_to_ragged_batch=lambda batch_size, drop_remainder=False, row_splits_dtype=int64: (
+        lambda dataset: dataset.ragged_batch(batch_size, drop_remainder, row_splits_dtype)
+    ),
     unbatch=lambda: lambda dataset: dataset.unbatch(),
     prefetch_to_device=_same,
     copy_to_device=_same,
