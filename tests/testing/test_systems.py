@@ -286,3 +286,12 @@ def test_second_derivatives_of_a_style_through_steps_that_keep_a_zero_a_zero(sty
     result = examine(lambda x: normalize(x), x=("b", 4), framework=f"tapegrad.{style}", profile="fast", seed=5)  # noqa: PLW0108
     assert result.ok, str(result)
     assert result.properties["second"]
+
+
+@pytest.mark.interop("tensorflow")
+def test_what_tensorflow_does_not_differentiate_twice_is_not_looked_at_twice() -> None:
+    import tensorflow as tf
+
+    result = examine(tf.nn.softsign, features=("n",), profile="fast", seed=5)
+    assert result.ok, str(result)
+    assert not {"second", "forward"} & set(result.properties)

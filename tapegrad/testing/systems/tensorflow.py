@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     Call = Callable[[list[Any]], Any]
 
+_NO_RULE = "gradient registry has no entry for"  # what TensorFlow says of an op without a derivative
+
 
 def make(f: Any, name: str, call: Call, active: Sequence[int]) -> System:
     """A function of tf tensors; single if it has a gradient of its own."""
@@ -100,7 +102,12 @@ class TensorFlow(System):
 
         tensors = self._tensors(xs)
         with tf.autodiff.ForwardAccumulator([tensors[i] for i in self.active], [tf.constant(t) for t in ts]) as acc:
-            ys = self._outputs(tensors)
+            try:
+                ys = self._outputs(tensors)
+            except LookupError as error:
+                if _NO_RULE in str(error):  # forward mode differentiates the gradient of an op
+                    raise NotImplementedError(str(error)) from error
+                raise
         return filled([None if t is None else array_of(t) for t in acc.jvp(ys)], [array_of(y) for y in ys])
 
     def compiled(self) -> System:
@@ -137,9 +144,14 @@ class TensorFlow(System):
 
         made = TensorFlow(f"the vjp of {self.name}", pullback, [*self.active, *range(n, n + len(gs))], ())
         if self.twice is None:
-            ys, pull = made.run([*xs, *gs])
-            # A vjp is linear in its cotangent: of nothing at all depends what was not recorded.
-            self.twice = any(c is not None for c in pull([np.ones_like(y) for y in ys]))
+            try:
+                ys, pull = made.run([*xs, *gs])
+                # A vjp is linear in its cotangent: of nothing at all depends what was not recorded.
+                self.twice = any(c is not None for c in pull([np.ones_like(y) for y in ys]))
+            except LookupError as error:
+                if _NO_RULE not in str(error):
+                    raise
+                self.twice = False
         return made if self.twice else None
 
 
