@@ -117,3 +117,52 @@ def test_choosing_from_numbers_and_large_arrays(x: Any, y: Any) -> None:
     assert found.dtype == expected.dtype
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+
+
+def test_the_logarithm_of_a_sum_of_exponentials_of_large_arrays() -> None:
+    x, y = (50 * RNG.standard_normal((60, 40)) for _ in range(2))
+    for odd in (np.inf, -np.inf, np.nan, 0.0, 1e30):
+        for a in (x, y):
+            a.reshape(-1)[RNG.integers(0, a.size, 60)] = odd
+    x[0] = y[0] = -np.inf
+    x[1] = y[1] = np.inf
+    for a, b, rtol in ((x, y, 1e-14), (x.astype(np.float32), y.astype(np.float32), 1e-6), (x, y[:1], 1e-14)):
+        with np.errstate(invalid="ignore"):
+            found = kernels.logaddexp(a, b)
+            assert found.dtype == a.dtype
+            np.testing.assert_allclose(found, np.logaddexp(a, b), rtol=rtol, atol=rtol)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "float16"])
+@pytest.mark.parametrize(("low", "high"), [(-0.5, 0.25), (None, 0.5), (0, None), (-np.inf, np.inf), (-1, 1)])
+def test_bounds_of_large_arrays(dtype: str, low: float | None, high: float | None) -> None:
+    x = (3 * RNG.standard_normal((40, 50))).astype(dtype)
+    if x.dtype.kind == "f":
+        x[0, :4] = np.nan, np.inf, -np.inf, -0.0
+    found, few = (tg.clip(tg.asarray(v), low, high).numpy() for v in (x, x[:3]))
+    assert found.dtype == few.dtype
+    np.testing.assert_array_equal(found[:3], few)
+    np.testing.assert_array_equal(found, np.clip(x, low, high))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("shape", [(), (0,), (7,), (3, 40), (40,)])
+def test_what_is_taken_along_an_axis_more_than_once_is_added_up(shape: tuple[int, ...], axis: int) -> None:
+    size = (6, 7, 8)
+    ids = RNG.integers(-size[axis], size[axis], shape)
+    g = RNG.standard_normal((*size[:axis], *shape, *size[axis + 1 :]))
+    expected = np.zeros(size)
+    np.add.at(expected, (*(slice(None),) * axis, ids), g)
+    np.testing.assert_allclose(kernels.take_add(g, ids, size, axis), expected, atol=1e-13)
+    with pytest.raises(IndexError):
+        kernels.take_add(np.ones((*size[:axis], 1, *size[axis + 1 :])), np.array([size[axis]]), size, axis)
+
+
+@pytest.mark.parametrize("axis", [(-1,), (1, 2), (2, 3), (-3, -2, -1), (3, 1, 2), (0, 3)])
+def test_sums_over_the_last_axes_of_large_arrays(axis: tuple[int, ...]) -> None:
+    x = RNG.standard_normal((4, 6, 17, 19)).astype(np.float32)
+    for keepdims in (False, True):
+        found = kernels.sum(x, axis=axis, keepdims=keepdims)
+        expected = x.astype(np.float64).sum(axis=axis, keepdims=keepdims)
+        assert found.shape == expected.shape
+        np.testing.assert_allclose(found, expected, atol=1e-3)

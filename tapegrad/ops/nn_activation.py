@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.ops import special  # noqa: F401  declares ndtr, which gelu uses
+from tapegrad.ops.arithmetic import between
 from tapegrad.registry import composite, constant, elementwise
 from tapegrad.registry.batch_rules import scaled
 
@@ -76,7 +77,7 @@ def step(xp: Any, x: Any, /) -> Any:
 @elementwise(real=True, cuts=True, kinks=(0.0, 6.0), public=False)
 def relu6(xp: Any, x: Any, /) -> Any:
     """`x`, kept between 0 and 6; at both bounds the derivative is 0."""
-    return xp.minimum(xp.maximum(x, 0), 6)
+    return between(xp, x, 0, 6)
 
 
 relu6.partials(x=lambda F, x: _inside(F, x, 0, 6))
@@ -85,7 +86,7 @@ relu6.partials(x=lambda F, x: _inside(F, x, 0, 6))
 @elementwise(real=True, cuts=True, kinks=(-1.0, 1.0), laws=_with(low=(-1.0,), high=(1.0,)), public=False)
 def hardtanh(xp: Any, x: Any, /, *, low: float = -1.0, high: float = 1.0) -> Any:
     """`x`, kept between `low` and `high`; at both bounds the derivative is 0."""
-    return xp.minimum(xp.maximum(x, _own(x, low)), _own(x, high))
+    return between(xp, x, _own(x, low), _own(x, high))
 
 
 hardtanh.partials(x=lambda F, x, low, high: _inside(F, x, low, high))
@@ -256,7 +257,7 @@ softsign.partials(x=lambda F, x: (1 + F.abs(x)) ** -2)
 @elementwise(real=True, cuts=True, kinks=(-3.0, 3.0), public=False)
 def hardsigmoid(xp: Any, x: Any, /) -> Any:
     """x / 6 + 1 / 2, kept between 0 and 1; at both bounds the derivative is 0."""
-    return xp.minimum(xp.maximum(x + 3, 0), 6) / 6
+    return between(xp, x + 3, 0, 6) / 6
 
 
 hardsigmoid.partials(x=lambda F, x: _inside(F, x, -3, 3) / 6)
@@ -268,7 +269,7 @@ def hardswish(xp: Any, x: Any, /) -> Any:
 
     A. Howard et al., "Searching for MobileNetV3", 2019, section 5.2.
     """
-    return x * (xp.minimum(xp.maximum(x + 3, 0), 6) / 6)
+    return x * (between(xp, x + 3, 0, 6) / 6)
 
 
 hardswish.partials(
@@ -285,7 +286,7 @@ def tanhshrink(F: Any, x: Any, /) -> Any:
 @elementwise(real=True, cuts=True, kinks=(-0.5, 0.5), laws=_with(limit=(0.5,)), public=False)
 def softshrink(xp: Any, x: Any, /, *, limit: float = 0.5) -> Any:
     """`x` moved towards 0 by `limit`, and 0 where it lies closer; at both limits the derivative is 0."""
-    return x - xp.minimum(xp.maximum(x, _own(x, -limit)), _own(x, limit))
+    return x - between(xp, x, _own(x, -limit), _own(x, limit))
 
 
 softshrink.partials(x=lambda F, x, limit: _outside(F, x, -limit, limit))

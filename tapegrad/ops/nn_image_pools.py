@@ -169,6 +169,10 @@ def adaptive_avg_pool(x: Any, size: int | Sequence[int | None] | None, /, *, lay
     Window i of n along an axis of length S is floor(i S / n), ..., ceil((i + 1) S / n) - 1; None keeps an axis.
     """
     x, sizes, even = _adaptive("adaptive_avg_pool", x, size, layout)
+    if all(k == 1 for k in sizes):  # a mean, over axes that are neighbours in memory
+        whole: Tensor = in_layout(x, layout)
+        first = 2 if layout == "channels_first" else 1
+        return _F.mean(whole, axis=tuple(range(first, first + len(sizes))), keepdims=True)
     if even:
         return in_layout(avg_pool(x, tuple(n // k for n, k in zip(x.shape[1:-1], sizes, strict=True))), layout)
     return in_layout(_F.adaptive_mean(x, size=sizes), layout)
