@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from tapegrad.registry.op import OPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -331,3 +332,42 @@ def test_a_bound_that_is_left_out() -> None:
 def test_solve_with_one_vector_for_many_matrices() -> None:
     a = np.stack([2 * np.eye(2), 4 * np.eye(2)])
     assert gradients(tg.linalg.solve, a, [1.0, 3.0])[1].tolist() == [0.75, 0.75]
+
+
+@pytest.mark.parametrize("columns", [(3, 2), (3,)])
+def test_missing_rows_whose_product_is_not_chosen_stay_out_of_the_gradient_of_a_matrix(columns: tuple[int, ...]) -> None:
+    x = np.arange(12.0).reshape(4, 3)
+    x[1], x[3, 0] = np.nan, np.inf
+    kept = np.array([True, False, True, False])
+    chosen = kept[:, None] if len(columns) == 2 else kept
+
+    def masked(w: Any) -> Any:
+        with np.errstate(invalid="ignore"):
+            return tg.sum(tg.where(chosen, (x @ w) ** 2, 0.0))
+
+    def alone(w: Any) -> Any:
+        return tg.sum((x[kept] @ w) ** 2)
+
+    w = tg.asarray(np.cos(np.arange(np.prod(columns))).reshape(columns))
+    np.testing.assert_allclose(tg.grad(masked)(w).numpy(), tg.grad(alone)(w).numpy())
+    np.testing.assert_allclose(tg.jacobian(masked, mode="forward")(w).numpy(), tg.grad(alone)(w).numpy())
+    for vectorized in (True, False):
+        second = tg.jacobian(tg.grad(masked), vectorized=vectorized)(w).numpy()
+        np.testing.assert_allclose(second, tg.hessian(alone)(w).numpy())
+
+
+def test_missing_rows_stay_out_of_the_gradient_of_a_layer() -> None:
+    x = np.arange(12.0).reshape(2, 2, 3)
+    x[1, 0] = np.nan
+    w, b = tg.asarray(np.ones((3, 2))), tg.asarray(np.ones(2))
+    with np.errstate(invalid="ignore"):
+        for f in (lambda w: tg.nn.linear(x, w, b), lambda w: OPS["dense"].entry(x, w.T, b)):
+            g = tg.grad(lambda w: tg.sum(tg.where(np.isfinite(x[..., :1]), f(w), 0.0)))(w)  # noqa: B023
+            np.testing.assert_allclose(g.numpy(), np.repeat(np.nansum(x, axis=(0, 1))[:, None], 2, axis=1))
+
+
+def test_missing_rows_that_are_chosen_are_seen() -> None:
+    x = np.array([[1.0, np.nan], [2.0, 3.0]])
+    with np.errstate(invalid="ignore"):
+        g = tg.grad(lambda w: tg.sum(tg.where(w[0] < 9, x @ w, 0.0)))(tg.asarray(np.ones(2)))
+    np.testing.assert_array_equal(g.numpy(), [3.0, np.nan])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.errors import ShapeError
+from tapegrad.ops.products import holds_nan, without_unheard
 from tapegrad.registry import primitive
 from tapegrad.registry.lengths import may_agree
 from tapegrad.registry.op import OPS
@@ -39,6 +40,13 @@ def _rows(F: Any, x: Any) -> Any:
     return F.reshape(x, (count, x.shape[-1]))
 
 
+def _seen(F: Any, product: Any, x: Any, g: Any) -> Any:
+    """The cotangent of a weight, where rows of `x` may hold NaN whose values were not chosen."""
+    x, g = _rows(F, x), _rows(F, g)
+    c = product(x, g)
+    return product(without_unheard(F, x, g), g) if holds_nan(c) else c
+
+
 def _to_x(F: Any, g: Any, weight: Any) -> Any:
     return F.matmul_adjoint(g, weight) if len(g.shape) == 2 else F.matmul(g, F.matrix_adjoint(weight))
 
@@ -48,6 +56,7 @@ linear.pullback(
     weight=lambda F, g, x: F.adjoint_matmul(_rows(F, x), _rows(F, g)),
     bias=lambda F, g: F.sum_to(g, g.shape[-1:]),
 )
+linear.guard(weight=lambda F, g, x: _seen(F, F.adjoint_matmul, x, g))
 linear.pushforward(
     x=lambda F, t, weight: F.matmul(t, weight),
     weight=lambda F, t, x: F.matmul(x, t),
@@ -96,6 +105,7 @@ dense.pullback(
     weight=lambda F, g, x: F.adjoint_matmul(_rows(F, g), _rows(F, x)),
     bias=lambda F, g: F.sum_to(g, g.shape[-1:]),
 )
+dense.guard(weight=lambda F, g, x: _seen(F, lambda x, g: F.adjoint_matmul(g, x), x, g))
 dense.pushforward(
     x=lambda F, t, weight: _turned(F, t, weight),
     weight=lambda F, t, x: _turned(F, x, t),

@@ -59,6 +59,31 @@ def _matmul_right(F: Any, g: Any, x1: Any, x2: Any) -> Any:
 matmul.adjoint(x1=_matmul_left, x2=_matmul_right)
 
 
+def _matmul_right_guarded(F: Any, g: Any, x1: Any, x2: Any) -> Any:
+    """The same where a row of `x1` may hold NaN, as of data that are missing, and its product was not chosen."""
+    c = _matmul_right(F, g, x1, x2)
+    if len(x1.shape) < 2 or not holds_nan(c):
+        return c
+    return _matmul_right(F, g, without_unheard(F, x1, F.expand_dims(g, axis=-1) if len(x2.shape) == 1 else g), x2)
+
+
+def holds_nan(c: Any) -> bool:
+    """Whether there is a NaN in a cotangent, on NumPy's kernels; others are not looked at."""
+    raw = getattr(c, "array", c)
+    while type(raw) is Batched:
+        raw = raw.value
+    return type(raw) is np.ndarray and bool(np.isnan(raw).any())
+
+
+def without_unheard(F: Any, x: Any, g: Any) -> Any:
+    """`x` with zeros in rows that are not finite, where the row of the cotangent `g` is zero."""
+    known = F.logical_or(F.any(F.not_equal(g, 0), axis=-1), F.all(F.isfinite(x), axis=-1))
+    return F.where(F.expand_dims(known, axis=-1), x, 0)
+
+
+matmul.guard(x2=_matmul_right_guarded)
+
+
 # With these two, products of plain matrices are a family that is closed under differentiation: no transpose is recorded.
 @multilinear(laws=lambda draw: (draw.array(3, "n"), draw.array(3, "m")), public=False)
 def adjoint_matmul(xp: Any, x1: Any, x2: Any, /) -> Any:

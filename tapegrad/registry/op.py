@@ -239,8 +239,8 @@ class Op:
 
         It is linear in the cotangent at zero too.
         """
-        if self.kind != "primitive" or not self.rules:
-            raise DeclarationError(f"{self.name}: guards are given to a primitive, after its pullback")
+        if self.kind not in ("primitive", "multilinear") or not self.rules:
+            raise DeclarationError(f"{self.name}: guards are given to a primitive or a multilinear op, after its pullback or adjoint")
         for name, rule in rules.items():
             self._check_rule("guard", name, rule, ("F", "g"))
             if set(names_of(rule, 2)) - set(names_of(self.rules[name], 2)):

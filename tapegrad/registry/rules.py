@@ -55,7 +55,7 @@ class Variant(Recorded):
         found = self.guards.get(recorded)
         if found is not None:
             return found
-        if not (self.op.pointwise or self.op.masks) or self.op.variadic:
+        if not (self.op.pointwise or self.op.masks or self.op.guards) or self.op.variadic:
             return self.pull_recorded if recorded else self.pull
         from tapegrad.registry.reverse import compile_pull
 
