@@ -155,6 +155,8 @@ def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any
         return x if dtype is None or x.array.dtype == DTYPES.get(dtype) else F.astype(x, dtype)
     if isinstance(x, KerasTensor):
         return numpy.asarray(x)  # raises what Keras says of symbolic values
+    if isinstance(x, tuple):
+        x = tuple(x)  # a facade's shape, which Keras's trees take for one leaf
     leaves = tree.flatten(x)
     if any(isinstance(leaf, Tensor | KerasVariable) for leaf in leaves):
         dtype = dtype or result_type(*(getattr(leaf, "dtype", type(leaf)) for leaf in leaves))

@@ -75,6 +75,8 @@ optimizer.build(layer.trainable_variables)
 for v in (layer.kernel, optimizer.variables[2]):
     assert isinstance(v.shape, tf.TensorShape) and v.shape.as_list() == [3, 2] and v.shape.num_elements() == 6
     assert v.shape == (3, 2) and str(v.shape) == "(3, 2)"
+    assert int(keras.ops.prod(v.shape)) == 6 and keras.ops.convert_to_tensor(v.shape).numpy().tolist() == [3, 2]
+assert keras.ops.reshape(tf.ones((6,)), layer.kernel.shape).shape == (3, 2)
 """)
 
 
