@@ -10,6 +10,7 @@ from tapegrad.core.tensor import Tensor as Core
 from tapegrad.torch._node_names import tag
 from tapegrad.torch._node_table import FUNCTIONS, NAMED_ALONE
 from tapegrad.torch._tensor import Tensor
+from tapegrad.torch._unpacking import bound, no_tensor
 from tapegrad.torch._views import view_of
 
 _Call = tuple[tuple[Any, ...], dict[str, Any]]
@@ -114,7 +115,10 @@ def named(function: Any, name: str, pattern: Any) -> Any:
     def wrapped(*args: Any, **words: Any) -> Any:
         before = _arguments(args, words, False) if in_place else None
         start = tick()
-        y = function(*args, **words)
+        try:
+            y = function(*args, **words)
+        except AttributeError as error:
+            raise no_tensor(name, bound(function, args, words), error) from None
         if alone and type(y) is Tensor and (y.node is None or y.node.op.name == name):
             return y
         for found in y if isinstance(y, tuple) else (y,):

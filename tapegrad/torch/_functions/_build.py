@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, final
 from tapegrad.torch._inplace import in_place
 from tapegrad.torch._recorder import is_enabled
 from tapegrad.torch._tensor import STYLE, Tensor
+from tapegrad.torch._unpacking import no_tensor
 from tapegrad.torch._warnings import warn_once
 
 if TYPE_CHECKING:
@@ -98,11 +99,15 @@ def _function(signature: str, body: str, names: Mapping[str, Any], space: dict[s
     for p in checked:
         lines += [f"    if {p} is MISSING:", f"        raise missing({name!r}, {p!r})"]
     text = re.sub(r"\bS\.(\w+)", r"S_\1", body)
-    if out:
-        lines += ["    if out is None:", f"        return {text}", f"    return into({name!r}, out, {text})"]
-    else:
-        lines.append(f"    return {text}")
-    space.update({**names, "MISSING": MISSING, "missing": missing, "into": into, "scalar_first": scalar_first})
+    given = "".join(f"({q!r}, {q}), " for p, _ in params if (q := p.lstrip("*")) not in ("", "self"))
+    lines += [
+        "    try:",
+        *(["        if out is not None:", f"            return into({name!r}, out, {text})"] if out else []),
+        f"        return {text}",
+        "    except AttributeError as error:",
+        f"        raise no_tensor({name!r}, ({given}), error) from None",
+    ]
+    space.update({**names, "MISSING": MISSING, "missing": missing, "into": into, "scalar_first": scalar_first, "no_tensor": no_tensor})
     space["__name__"] = f"tapegrad.{where}"
     for op in set(re.findall(r"\bS\.(\w+)", body)):
         space[f"S_{op}"] = getattr(STYLE, op)
