@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.tf.checkpoint_files import CheckpointReader, read_state, save, write_state
+from tapegrad.tf.random_generator import Generator
 from tapegrad.tf.variable import Variable
 
 _ATTRIBUTE = "/.ATTRIBUTES/VARIABLE_VALUE"
@@ -72,7 +73,7 @@ def walk(x: Any, path: str = "", seen: set[int] | None = None) -> Iterator[tuple
         yield path, _Place(x)
         return
     for name, child in _children(x):
-        leads = isinstance(child, list | tuple | Mapping | Checkpoint) or hasattr(child, "variables")
+        leads = isinstance(child, list | tuple | Mapping | Checkpoint | Generator) or hasattr(child, "variables")
         if leads or _is_variable(child) or _is_iteration(child):
             yield from walk(child, f"{path}/{name}" if path else name, seen)
 

@@ -252,3 +252,14 @@ def test_the_place_of_an_iteration_is_saved_and_restored(tmp_path):
     tf.train.Checkpoint(iterator=again).restore(ended)
     with pytest.raises(tf.errors.OutOfRangeError, match="End of sequence"):
         again.get_next()
+
+
+def test_a_stream_of_random_numbers_goes_on_from_where_it_was_saved(tmp_path):
+    g = tf.random.Generator.from_seed(7)
+    checkpoint = tf.train.Checkpoint(g=g)
+    g.normal([3])
+    checkpoint.write(tmp_path / "stream")
+    first = g.normal([2]).numpy()
+    assert not np.array_equal(g.normal([2]), first)
+    checkpoint.restore(tmp_path / "stream").assert_consumed()
+    np.testing.assert_array_equal(g.normal([2]), first)
