@@ -84,7 +84,10 @@ def __getattr__(name: str) -> _Any:
         return getattr(import_module("tapegrad.torch._nn_forms"), name)
     if name == "vmap":
         return import_module("tapegrad.torch.func").vmap
-    if (name in ("_C", "__config__", "__future__") or not name.startswith("_")) and util.find_spec(f"tapegrad.torch.{name}") is not None:
+    if name == "torch":  # PyTorch's module has itself as an attribute, and programs use that
+        return import_module("tapegrad.torch")
+    is_module = name in ("_C", "_subclasses", "__config__", "__future__") or not name.startswith("_")
+    if is_module and util.find_spec(f"tapegrad.torch.{name}") is not None:
         return import_module(f"tapegrad.torch.{name}")
     return refuse("torch", name, globals())
 

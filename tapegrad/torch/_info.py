@@ -23,6 +23,7 @@ sparse_coo = _Named("sparse_coo")
 sparse_csr = _Named("sparse_csr")
 contiguous_format = _Named("contiguous_format")
 preserve_format = _Named("preserve_format")
+complex32 = _Named("complex32")  # no tensor has this dtype here
 channels_last = _Named("channels_last")
 channels_last_3d = _Named("channels_last_3d")
 layout = memory_format = _Named
@@ -53,6 +54,18 @@ def get_num_interop_threads() -> int:
 
 def set_num_interop_threads(n: int) -> None:
     """One op runs at a time."""
+
+
+class SymInt:
+    """A length that is not known yet, where functions are traced: there are none here, and it is asked for by name alone."""
+
+
+class SymFloat(SymInt):
+    """A number that is not known yet."""
+
+
+class SymBool(SymInt):
+    """A truth value that is not known yet."""
 
 
 # -- switches that change nothing here ---------------------------------------------------------------------------
@@ -146,7 +159,8 @@ def _assert(condition: Any, message: Any) -> None:
 
 
 NAMES = [
-    "__version__", "are_deterministic_algorithms_enabled", "channels_last", "channels_last_3d", "compile", "contiguous_format",
+    "SymBool", "SymFloat", "SymInt", "__version__", "complex32",
+    "are_deterministic_algorithms_enabled", "channels_last", "channels_last_3d", "compile", "contiguous_format",
     "get_default_device", "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
     "is_deterministic_algorithms_warn_only_enabled", "is_warn_always_enabled", "layout",
     "memory_format", "preserve_format", "set_default_device", "set_default_tensor_type", "set_float32_matmul_precision",

@@ -11,7 +11,7 @@ _WHEN = "write it in Python, or keep this part in PyTorch"
 
 #: What is to be done without the larger parts of PyTorch that are not here.
 _INSTEAD = {
-    **dict.fromkeys(("torch.fx", "torch.export", "torch._dynamo", "torch._inductor"), _COMPILED),
+    **dict.fromkeys(("torch.export", "torch._dynamo", "torch._inductor"), _COMPILED),
     **dict.fromkeys(("torch.mps", "torch.xpu", "torch.mtia"), _WHERE),
     **dict.fromkeys(("torch.quantization", "torch.ao", "torch.nn.quantized"), "it has no quantized tensors: " + _WHEN),
     "torch.utils.cpp_extension": "it has no C++ to extend: " + _WHEN,

@@ -20,7 +20,7 @@ __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_stat
 
 _DIR: list[str] = []
 #: Where a file's name holds the beginning of its SHA-256.
-_HASH_IN_NAME = re.compile(r"-([a-f0-9]*)\.")
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 
 
 def get_dir() -> str:
@@ -74,7 +74,7 @@ def load_state_dict_from_url(
     name = file_name or os.path.basename(urlparse(url).path)
     file = folder / name
     if not file.exists():
-        found = _HASH_IN_NAME.search(name) if check_hash else None
+        found = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, file, found[1] if found else None, progress=progress)
     return read(file, map_location=map_location, weights_only=weights_only)
 

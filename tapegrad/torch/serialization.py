@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Callable
 from typing import Any
 
 from tapegrad.torch import _arrays
@@ -13,6 +14,9 @@ from tapegrad.torch._missing import refusing
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
 
 DEFAULT_PROTOCOL = 2
+#: The types that `map_location` takes, for annotations.
+FileLike = str | os.PathLike[str] | io.IOBase
+MAP_LOCATION = Callable[[Any, str], Any] | str | dict[str, str] | None
 
 
 def save(

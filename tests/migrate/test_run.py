@@ -260,7 +260,7 @@ def test_afterwards_all_is_as_it_was(tmp_path):
 @pytest.mark.parametrize(
     ("source", "text"),
     [
-        ("import torch.fx", "torch.fx is not there: .*call the function or module itself"),
+        ("import torch.export", "torch.export is not there: .*call the function or module itself"),
         ("import torch.nn.functionl", "the nearest is torch.nn.functional"),
         ("from tensorflow.contrib import slim", "tensorflow.contrib is not there: .*a name of TensorFlow 1"),
         ("import tensorflow as tf; tf.placeholder(tf.float32)", "no tf.placeholder, a name of TensorFlow 1: .*give values to functions"),

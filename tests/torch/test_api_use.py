@@ -82,7 +82,7 @@ def test_a_name_that_is_lacking_says_so_and_names_the_nearest(place: str, name: 
 
 @pytest.mark.parametrize(
     ("place", "name", "instead"),
-    [("", "fx", "call the function or module itself"), ("utils", "cpp_extension", "in Python")],
+    [("", "export", "call the function or module itself"), ("utils", "cpp_extension", "in Python")],
 )  # fmt: skip
 def test_a_part_that_is_not_here_says_what_to_do_without_it(place: str, name: str, instead: str) -> None:
     with pytest.raises(AttributeError, match=f"lacks it; .*{instead}"):

@@ -1,0 +1,5 @@
+"""`torch.fx.experimental`: whether anybody traces."""
+
+from tapegrad.torch.fx.experimental import proxy_tensor
+
+__all__ = ["proxy_tensor"]
