@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.torch import _arrays
+from tapegrad.torch._tensor import Tensor
 
 __all__ = ["default_collate", "default_convert"]
 
@@ -71,6 +72,13 @@ def _structured(batch: Any, first: Any) -> Any:
 
 
 def _stacked(tensors: Sequence[Any]) -> Any:
+    if all(type(t) is Tensor for t in tensors):
+        arrays = [t.array for t in tensors]
+        first = arrays[0]
+        if all(type(a) is np.ndarray and a.shape == first.shape and a.dtype is first.dtype for a in arrays) and all(
+            t.node is None for t in tensors
+        ):
+            return _arrays.made(np.stack(arrays))
     shapes = [tuple(t.shape) for t in tensors]
     for i, shape in enumerate(shapes):
         if shape != shapes[0]:

@@ -84,7 +84,8 @@ class RandomSampler(Sampler[int]):
         else:
             for _ in range(count // n):
                 yield from _uniform.permutation(generator, n).tolist()
-            yield from _uniform.permutation(generator, n).tolist()[: count % n]
+            if count % n or self.generator is not None:  # a generator that is given has gone on by as many numbers as PyTorch's
+                yield from _uniform.permutation(generator, n).tolist()[: count % n]
 
     def __len__(self) -> int:
         return self.num_samples
