@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, final
 
 from tapegrad.errors import ArgumentError
@@ -151,6 +152,11 @@ def bind(
         )
     given: dict[str | int, Any] = dict(enumerate(examples))
     called = [p.name for p in positional]
+    keywords = {p.name for p in params if p.kind is p.KEYWORD_ONLY}
+    if not any(p.kind is p.VAR_KEYWORD for p in params):
+        for word in words:
+            if word not in keywords and word not in called:
+                raise ArgumentError(_unknown(name, word, [*called, *sorted(keywords)]))
     left = dict(words)
     free = not examples and not words
     for i, p in enumerate(positional):
@@ -168,17 +174,20 @@ def bind(
             given[i] = array()
         elif any(q.name in left for q in positional[i + 1 :]):
             given[i] = Fixed(p.default)
-    keywords = {p.name for p in params if p.kind is p.KEYWORD_ONLY}
-    takes_any = any(p.kind is p.VAR_KEYWORD for p in params)
-    for word, value in left.items():
-        if word not in keywords and not takes_any:
-            known = ", ".join([*called, *sorted(keywords)])
-            raise ArgumentError(f"{name} has no parameter {word!r}; its parameters are {known or 'none'}")
-        given[word] = value
+    given.update(left)
     ordered = dict(
         sorted(given.items(), key=lambda kv: (isinstance(kv[0], str), kv[0] if isinstance(kv[0], int) else 0))
     )
     return Binding(ordered, free=free, called=called)
+
+
+def _unknown(name: str, word: str, known: Sequence[str]) -> str:
+    """What is said of a word that is no parameter: it may be one of the check's own, written otherwise."""
+    from tapegrad.testing.checking import session_of
+
+    near = get_close_matches(word, inspect.signature(session_of).parameters, 1)
+    meant = f"; for the check itself, did you mean {near[0]}=?" if near and near[0] != word else ""
+    return f"{name} has no parameter {word!r}; its parameters are {', '.join(known) or 'none'}{meant}"
 
 
 def parameter_names(f: Any) -> list[str]:

@@ -74,6 +74,8 @@ def order_of_arguments(t: Trial, numeric: list[Any]) -> str | None:
     for order, found in t.system.in_other_orders(fresh(t.kept), t.gs[0].copy()):
         if all(map(_close, filled(found, t.active), numeric)):
             names = ", ".join(t.settings.names)
+            if order == "xs":
+                return f"the vjp takes ({names}) and gives the derivative alone; write vjp=lambda g, {names}: g * ..."
             taken = ", ".join(names if part == "xs" else part for part in order.split(", "))
             return f"the vjp takes ({taken}); it is called with ({'g, y' if 'y' in order else 'g'}, {names})"
     return None

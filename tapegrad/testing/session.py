@@ -29,6 +29,7 @@ from tapegrad.testing.trial import Refused, Settings, Trial
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from tapegrad.testing.binding import Binding
     from tapegrad.testing.elements import Layout
     from tapegrad.testing.profiles import Profile
     from tapegrad.testing.sweep import Swept
@@ -90,10 +91,7 @@ class Session:
         self.binding = bind(f, [as_numpy(x) for x in examples], {k: as_numpy(x) for k, x in words.items()}, self.name)
         self._draw_strategies()
         if not self.binding.active:
-            raise ArgumentError(
-                f"{self.name} has no floating argument, so nothing can be differentiated; give a float array, such as "
-                f"{self.binding.names[0] if self.binding.names else 'x'}=array('n')"
-            )
+            raise ArgumentError(_nothing_active(self.name, self.binding))
         rules = {"vjp": vjp, "jvp": jvp, "second": second}
         self.system = self._system(f, chosen, rules)
         self.source = self._source()
@@ -341,6 +339,17 @@ class Session:
                 failure.lines.append(("where", where))
                 return point, failure
         return points[0], Failure("swept", f"the gradient is not the derivative: {where}")
+
+
+def _nothing_active(name: str, binding: Binding) -> str:
+    passed = [
+        f"{n}={w.base!r} is passed on as it is; write np.array({w.base!r})"
+        for n, w in zip(binding.names, binding.words, strict=True)
+        if isinstance(w.base, float | list)
+    ]
+    first = binding.names[0] if binding.names else "x"
+    instead = passed[0] if passed else f"give a float array, such as {first}=array('n')"
+    return f"{name} has no floating argument, so nothing can be differentiated; {instead}"
 
 
 def _unwrapped(

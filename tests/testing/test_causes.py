@@ -127,3 +127,10 @@ def test_digits_that_matter_are_shown_and_a_lambda_has_a_name_to_paste() -> None
 def test_a_vjp_whose_arguments_are_in_another_order(f: Any, vjp: Any, words: dict[str, Any], told: str) -> None:
     for seed in range(3):
         assert told in str(examine(f, vjp=vjp, seed=seed, **words))
+
+
+@pytest.mark.parametrize("slope", [np.cos, lambda x: np.cos(x)])  # noqa: PLW0108
+def test_a_derivative_in_the_place_of_a_vjp(slope: Any) -> None:
+    for seed in range(3):
+        told = str(examine(np.sin, vjp=slope, x=("n",), seed=seed))
+        assert "gives the derivative alone; write vjp=lambda g, x: g * ..." in told

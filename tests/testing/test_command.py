@@ -82,7 +82,7 @@ def test_a_wrong_one_is_a_report_and_code_1(capsys: pytest.CaptureFixture[str]) 
         (["waves:wave", "x=b,n"], "give --vjp pkg.mod:g"),
         (["waves:wave", "--vjp", "waves:wave_vjp", "--framework", "theano"], "framework='theano': expected one of"),
         (["waves:wave", "--vjp", "waves:wave_vjp", "--framework", "tapegrad"], "are for NumPy functions"),
-        (["waves:wave", "y=b,n", "--vjp", "waves:wave_vjp"], "nothing says what x looks like"),
+        (["waves:wave", "y=b,n", "--vjp", "waves:wave_vjp"], "wave has no parameter 'y'; its parameters are x"),
     ],
 )
 def test_what_makes_no_sense_is_code_2(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

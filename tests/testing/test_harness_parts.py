@@ -207,3 +207,14 @@ def test_a_decorator_that_is_given_a_function_refuses(arguments: tuple[Any, ...]
 def test_an_unknown_word_is_one_of_the_functions_though_the_harness_has_it() -> None:
     with pytest.raises(ArgumentError, match="sin has no parameter 'examples'; its parameters are x"):
         check(tg.sin, x=("n",), examples=3)
+
+
+def test_an_option_that_is_misspelt_is_told() -> None:
+    with pytest.raises(ArgumentError, match=r"sin has no parameter 'profil'; .* did you mean profile=\?"):
+        check(tg.sin, profil="fast")
+
+
+@pytest.mark.parametrize("example", [1.5, [1.0, 2.5]])
+def test_numbers_that_are_no_arrays_are_passed_on_and_told(example: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"is passed on as it is; write np\.array"):
+        check(np.sin, example, vjp=lambda g, x: g * np.cos(x))

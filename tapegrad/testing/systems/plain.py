@@ -113,9 +113,14 @@ class Plain(System):
         orders |= {"y, g, xs": [y, g, *arguments], "y, xs, g": [y, *arguments, g]}
         for order, given in orders.items():
             try:
-                yield order, self._gradients(self.vjp(*given), len(xs))
+                yield order, self._gradients(self.vjp(*_copied(given)), len(xs))
             except Exception:  # whatever it raises, this is not its order
                 continue
+        try:
+            slopes = self._gradients(self.vjp(*_copied(arguments)), len(xs))
+            yield "xs", [None if c is None else g * c for c in slopes]
+        except Exception:  # nor does it take the arguments alone
+            return
 
     def accumulated(self, xs: Arrays, gs: Arrays) -> tuple[list[Any], list[Any]]:
         return added_in_place(self, xs, gs)
@@ -166,6 +171,11 @@ class Plain(System):
             arguments=lambda leaves: leaves,
             vjp=pull,
         )
+
+
+def _copied(given: Sequence[Any]) -> list[Any]:
+    """Arguments of one call: a function of another kind, such as a ufunc, may write to what it is given."""
+    return [x.copy() if type(x) is np.ndarray else x for x in given]
 
 
 def _leaves(found: Any) -> Any:
