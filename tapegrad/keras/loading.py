@@ -183,6 +183,9 @@ def use_framework(facade: ModuleType) -> None:
     sets: Any = importlib.import_module("keras.src.utils.dataset_utils")
     known = sets.is_tf_dataset
     sets.is_tf_dataset = lambda x: isinstance(x, facade.data.Dataset) or known(x)
+    from tapegrad.keras.backend import boards
+
+    boards.install(facade, lambda: present.available)
     old = importlib.import_module("keras._tf_keras.keras.backend")
     vars(old)["softmax"] = importlib.import_module("keras.activations").softmax  # which asks first if a tensor takes attributes
     vars(importlib.import_module("keras.src.legacy.backend"))["tf"] = _Old(modules.tensorflow)

@@ -184,8 +184,10 @@ def text(name: str, data: Any, step: Any = None, description: Any = None) -> boo
 
 
 def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: str | None = None) -> bool:
-    """Write a tensor."""
-    return _put(tag, convert(tensor).array, "", step)
+    """Write a tensor, for the plugin that its metadata name."""
+    about = getattr(metadata, "plugin_data", None)
+    plugin, content = ("", b"") if about is None else (about.plugin_name, about.content)
+    return _put(tag, convert(tensor).array, plugin, step, content)
 
 
 def image(name: str, data: Any, step: Any = None, max_outputs: int = 3, description: Any = None) -> bool:

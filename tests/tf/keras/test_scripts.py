@@ -99,3 +99,20 @@ model = keras.Sequential([keras.Input((3,)), layers.Dense(2)])
 assert "NotImplementedError: model.export: tapegrad has no graphs" in said(lambda: model.export("somewhere"))
 assert "You must call `compile()`" in said(lambda: model.evaluate(np.ones((2, 3)), np.ones((2, 2))))
 """)
+
+
+def test_a_board_is_written(tmp_path):
+    run(f"""
+import os
+model = keras.Sequential([keras.Input((2,)), layers.Dense(1)])
+model.compile("adam", "mse")
+board = keras.callbacks.TensorBoard({str(tmp_path)!r}, histogram_freq=1, update_freq=1)
+x, y = np.ones((8, 2)), np.ones((8, 1))
+model.fit(x, y, epochs=2, verbose=0, validation_data=(x, y), callbacks=[board])
+for part in ("train", "validation"):
+    name, = os.listdir(os.path.join({str(tmp_path)!r}, part))
+    with open(os.path.join({str(tmp_path)!r}, part, name), "rb") as file:
+        written = file.read()
+    wanted = [b"epoch_loss"] if part == "validation" else [b"epoch_loss", b"graph_keras_model", b"histograms"]
+    assert all(name in written for name in wanted), (part, written[:400])
+""")
