@@ -38,3 +38,4 @@ __all__ = [
 
 _at_home(__name__, globals())
 __getattr__ = _absent(__name__)
+__dir__ = __all__.copy
