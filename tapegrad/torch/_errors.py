@@ -47,11 +47,28 @@ def _matmul_text(raws: Sequence[Any], rows: bool = False) -> str:
     return f"mat1 and mat2 shapes cannot be multiplied ({count}x{a[-1]} and {right[-2]}x{right[-1]})"
 
 
+#: The kernels behind ops on bits.
+_BITS = {"left_shift": "lshift_cpu", "right_shift": "rshift_cpu"}
+
+
+def _no_bits(name: str, raws: Sequence[Any]) -> Exception | None:
+    """What is said of numbers that have no bits to compute with."""
+    from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
+
+    if name == "bitwise_invert":
+        return TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    kinds = [r.dtype for r in raws if hasattr(r, "dtype") and r.dtype.kind not in "biu"]
+    kernel = _BITS.get(name.removeprefix("bitwise_"), f"{name}_cpu")
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{SCALAR_TYPES[dtype_of(kinds[0])]}'") if kinds else None
+
+
 def failed(op: Any, error: Exception, raws: Sequence[Any]) -> Exception:
     """What is raised for an error inside an op."""
     if isinstance(error, ZeroDivisionError):
         return RuntimeError("ZeroDivisionError")
     made = call.failed(op, error, raws)
+    if op.name.startswith("bitwise_") and isinstance(made, TypeError):
+        made = _no_bits(op.name, raws) or made
     if not isinstance(made, TapegradError):
         return made
     if isinstance(made, DeviceError):

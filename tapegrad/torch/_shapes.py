@@ -238,6 +238,10 @@ def unflatten(x: Any, dim: int, sizes: Any) -> Any:
     inner = list(sizes)
     if -1 in inner:
         inner[inner.index(-1)] = shape[d] // math.prod(n for n in inner if n != -1)
+    if math.prod(inner) != shape[d]:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({shape[d]}) in the input tensor"
+        )
     return view(x, (*shape[:d], *inner, *shape[d + 1 :]))
 
 

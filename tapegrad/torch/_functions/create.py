@@ -103,6 +103,8 @@ def full(
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, str):
+        raise TypeError("full(): argument 'fill_value' (position 2) must be Number, not str")
     kind = default_of(type(value)) if dtype is None else numpy_of(dtype)
     return finished(np.full(lengths((size,)), value, kind), requires_grad, out, device)
 

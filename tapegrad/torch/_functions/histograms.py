@@ -18,6 +18,8 @@ from tapegrad.torch._tensor import Tensor, wrap
 def _bincount(x: Any, weights: Any, minlength: int) -> Any:
     if x.array.dtype.kind not in "iu":
         raise RuntimeError('"bincount_cpu" not implemented for \'Float\'')
+    if not is_batched(x) and (len(x.array.shape) != 1 or (np.asarray(x.array) < 0).any()):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if is_batched(x):
         found = values_of(x.array)
         places = np.arange(max(minlength, int(found.max(initial=-1)) + 1))

@@ -263,6 +263,9 @@ def _unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
 def _where(condition: Any, x: Any, other: Any) -> Any:
     if x is None and other is None:
         return _nonzero(condition, True)
+    if condition.array.dtype.kind != "b" and condition.array.dtype.name != "uint8":
+        kind = SCALAR_TYPES[dtype_of(condition.array.dtype)]
+        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind}")
     if not isinstance(x, Tensor) and not isinstance(other, Tensor):
         from tapegrad.torch._construct import tensor
         from tapegrad.torch._dtypes import DEFAULT

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import sys
 import threading
 import time
@@ -251,12 +252,16 @@ class EventList(list[Any]):
 
     def export_chrome_trace(self, path: str) -> None:
         """Write the events in the format of Chrome's tracing."""
+        pid = os.getpid()
         events = [
-            {"name": e.name, "ph": "X", "ts": e.start, "dur": e.cpu_time_total, "tid": e.thread, "pid": "CPU functions", "args": {}}
+            {
+                "ph": "X", "cat": "cpu_op" if "::" in e.name else "user_annotation", "name": e.name, "pid": pid, "tid": e.thread,
+                "ts": e.start, "dur": e.cpu_time_total, "args": {},
+            }
             for e in self
-        ]
+        ]  # fmt: skip
         with open(path, "w", encoding="utf-8") as f:
-            json.dump(events, f)
+            json.dump({"schemaVersion": 1, "traceEvents": events}, f)
 
     def __str__(self) -> str:
         return self.table()
@@ -293,6 +298,10 @@ class profile:
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, **_: Any) -> EventList:
         """The calls of each name together."""
         return self._events().key_averages()
+
+    def events(self) -> EventList:
+        """All calls, in the order in which they began."""
+        return self._events()
 
     def total_average(self) -> FunctionEventAvg:
         """All calls together."""
