@@ -5,8 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
+
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor
+from tapegrad.torch.optim._memory import replaced
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 
@@ -40,8 +43,15 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, for
     """Scale all gradients so that their norm, which is known, becomes at most `max_norm`."""
     factor = float(max_norm) / (total_norm + 1e-6)
     clipped = factor.clamp(max=1.0)
+    bare = clipped.read()[0]
     for p in _given(parameters):
-        p.grad.detach().mul_(clipped.to(p.grad.dtype))
+        g = p.grad
+        raw = g.array
+        if type(g) is Tensor and type(raw) is np.ndarray and isinstance(bare, np.ndarray | np.generic) and raw.flags.writeable:
+            raw *= bare.astype(raw.dtype)
+            replaced(g, raw)  # a write that graphs hear of, as that of `mul_`
+        else:
+            g.detach().mul_(clipped.to(g.dtype))
 
 
 def clip_grad_norm_(
