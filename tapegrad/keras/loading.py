@@ -183,6 +183,15 @@ def use_framework(facade: ModuleType) -> None:
     sets: Any = importlib.import_module("keras.src.utils.dataset_utils")
     known = sets.is_tf_dataset
     sets.is_tf_dataset = lambda x: isinstance(x, facade.data.Dataset) or known(x)
+    numbers: Any = importlib.import_module("keras.src.utils.numerical_utils")
+    encoded = numbers.encode_categorical_inputs
+
+    def encode(inputs: Any, *args: Any, **words: Any) -> Any:
+        if isinstance(inputs, facade.RaggedTensor):  # what is filled up is no class, and does not count
+            inputs, words["backend_module"] = inputs.to_tensor(default_value=-1), sys.modules[PACKAGE]
+        return encoded(inputs, *args, **words)
+
+    numbers.encode_categorical_inputs = encode
     from tapegrad.keras.backend import boards
 
     boards.install(facade, lambda: present.available)

@@ -38,6 +38,11 @@ words = layers.TextVectorization(output_sequence_length=4)
 words.adapt(tf.data.Dataset.from_tensor_slices(["the cat sat", "the dog ran far"]).batch(2))
 assert words.get_vocabulary()[2] == "the"
 assert words(["the zebra", "the the the the the"]).numpy().tolist() == [[2, 1, 0, 0], [2, 2, 2, 2]]
+for mode, wanted in (("multi_hot", [[0, 1, 1], [1, 0, 1]]), ("count", [[0, 1, 2], [1, 0, 1]])):
+    bag = layers.TextVectorization(output_mode=mode, vocabulary=["cat", "the"])
+    assert bag(["the the cat", "a the"]).numpy().tolist() == wanted
+bag = layers.TextVectorization(output_mode="tf_idf", vocabulary=["cat", "the"], idf_weights=[2.0, 0.5])
+assert bag(["the the cat", "a the"]).numpy()[0].tolist() == [0.0, 2.0, 1.0]
 there = layers.StringLookup(vocabulary=["a", "b"])
 back = layers.StringLookup(vocabulary=["a", "b"], invert=True)
 assert back(there(np.array(["b", "z"]))).numpy().tolist() == [b"b", b"[UNK]"]
