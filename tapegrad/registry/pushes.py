@@ -66,8 +66,12 @@ def push_source(variant: Variant, *, recorded: bool) -> str:
         lines += [f"    c = {parts[index[0]]}"]
     else:
         lines += ["    c = None"]
+        nothing = [i for i in index if op.kind == "elementwise" and op.rules[op.arrays[i]] == 0]
         for i in index:
-            lines += [f"    if t{i} is not None:", f"        d = {parts[i]}", "        c = d if c is None else c + d"]
+            if i not in nothing:
+                lines += [f"    if t{i} is not None:", f"        d = {parts[i]}", "        c = d if c is None else c + d"]
+        for i in nothing:  # a zero, where nothing else has come
+            lines += [f"    if c is None and t{i} is not None:", f"        c = {parts[i]}"]
     if op.kind == "elementwise" and variant.general:
         lines += [
             "    if c.shape != node.t[0]:",

@@ -210,7 +210,8 @@ def _product(
     if partial == "-1":
         return ["c = -g"], "True", "r.grad -= g"
     if partial == "0" or (op.cuts and (recorded or guarded)):  # what comes to a zero may be infinite
-        return [f"c = F.mul_zeros({partial}, g)"], "True", ""
+        quick = "zeros(g.shape, g.dtype) if type(g) is ndarray else " if partial == "0" and not recorded else ""
+        return [f"c = {quick}F.mul_zeros({partial}, g)"], "True", ""
     if singular:
         return [f"c = F.mul_zero(g, {partial})"], "True", ""
     onto = f"add_product(r.grad, g, {partial})"
@@ -248,6 +249,7 @@ def compile_pull(variant: Variant, *, recorded: bool, guarded: bool = False) -> 
         apart=apart,
         LARGE=LARGE,
         ndarray=np.ndarray,
+        zeros=np.zeros,
         refs=refcount,
         ALONE=ALONE,
     )
