@@ -34,6 +34,8 @@ def elementwise(body: Body | None = None, /, **words: Any) -> Any:
     * `singular`: a partial can be infinite or NaN where the value is not: a zero cotangent then gives zero.
     * `masks`: it chooses between its arguments, so that zero cotangents stand for what was not chosen: from there on a zero
       cotangent gives zero in every op.
+    * `cuts`: where its partial is 0 an element has no part in the value, as below 0 in `relu`: a tangent there gives zero, whatever
+      it is, and so does what higher orders send there.
     * `symbol`: the Python operator that computes the same on arrays.
 
     ::
