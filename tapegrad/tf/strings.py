@@ -122,16 +122,21 @@ def _parts(shape: tuple[int, ...], rows: list[list[bytes]]) -> Any:
     return in_rows(made(flat), shape, [len(r) for r in rows])
 
 
-def ngrams(data: Any, ngram_width: Any, separator: str = " ", name: str | None = None, **words: Any) -> Tensor:
-    """Each run of so many strings of the last axis, joined."""
-    raw, n = _raw(data), int(ngram_width)
-    count = max(0, raw.shape[-1] - n + 1)
-    found = np.empty((*raw.shape[:-1], count), object)
-    for place in np.ndindex(raw.shape[:-1]):
-        row = raw[place]
-        for k in range(count):
-            found[(*place, k)] = separator.encode().join(row[k : k + n].tolist())
-    return made(found)
+def ngrams(data: Any, ngram_width: Any, separator: str = " ", name: str | None = None, **words: Any) -> Any:
+    """Each run of so many strings of the last axis, joined; with several widths, the runs of one after those of the other."""
+    widths = [int(n) for n in np.ravel(ngram_width)]
+
+    def runs(row: list[bytes]) -> list[bytes]:
+        return [separator.encode().join(row[k : k + n]) for n in widths for k in range(len(row) - n + 1)]
+
+    if hasattr(data, "_map_values") and data.shape.rank == 2:  # rows of different lengths
+        rows = data.to_list()
+        return _parts((len(rows),), [runs(row) for row in rows])
+    raw = _raw(data)
+    found = [runs(raw[place].tolist()) for place in np.ndindex(raw.shape[:-1])]
+    filled = np.empty((len(found), len(found[0]) if found else 0), object)
+    filled[...] = found
+    return made(filled.reshape(*raw.shape[:-1], filled.shape[-1]))
 
 
 def _joined(inputs: Any, *args: Any, **kwargs: Any) -> Any:

@@ -41,6 +41,8 @@ assert words(["the zebra", "the the the the the"]).numpy().tolist() == [[2, 1, 0
 for mode, wanted in (("multi_hot", [[0, 1, 1], [1, 0, 1]]), ("count", [[0, 1, 2], [1, 0, 1]])):
     bag = layers.TextVectorization(output_mode=mode, vocabulary=["cat", "the"])
     assert bag(["the the cat", "a the"]).numpy().tolist() == wanted
+pairs = layers.TextVectorization(output_mode="multi_hot", ngrams=2, vocabulary=["the cat", "cat"])
+assert pairs(["the cat sat", "cat"]).numpy().tolist() == [[1, 1, 1], [0, 0, 1]]
 bag = layers.TextVectorization(output_mode="tf_idf", vocabulary=["cat", "the"], idf_weights=[2.0, 0.5])
 assert bag(["the the cat", "a the"]).numpy()[0].tolist() == [0.0, 2.0, 1.0]
 there = layers.StringLookup(vocabulary=["a", "b"])
