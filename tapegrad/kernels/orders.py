@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.errors import DTypeError
+
 #: So many values are computed at a time, each from some 200 points.
 _BLOCK = 1 << 14
 
@@ -17,6 +19,8 @@ def of_orders(function: Any, xp: Any, orders: tuple[Any, ...], arrays: tuple[Any
     Orders are integers, or arrays of them that are NumPy's.
     """
     dtype = np.result_type(*(x.dtype if hasattr(x, "dtype") else x for x in arrays))
+    if dtype.kind == "c":
+        raise DTypeError(f"{function.__name__.replace('_', ' ')}: expected real numbers, got {dtype}")
     dtype = dtype if dtype.kind in "fV" else np.dtype(np.float64)
     wide = [xp.astype(x, np.dtype(np.float64)) if hasattr(x, "dtype") else np.float64(x) for x in arrays]
     if all(np.ndim(n) == 0 for n in orders):

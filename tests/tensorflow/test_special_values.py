@@ -25,7 +25,11 @@ INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uin
 
 POINTWISE = [op for op in OPS.values() if op.pointwise and op.arrays and not op.params and op.kind != "composite"]
 UNARY = [op for op in POINTWISE if len(op.arrays) == 1]
-BINARY = [op for op in POINTWISE if len(op.arrays) == 2 and op.arrays != ("order", "x")]
+BINARY = [
+    op
+    for op in POINTWISE
+    if len(op.arrays) == 2 and op.arrays != ("order", "x") and op.name != "gamma_sample"  # its arrays have one shape
+]
 NAMES = [op.name for op in POINTWISE]
 
 #: What may differ between the two, and why.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from typing import Any
 
@@ -239,6 +241,21 @@ def test_compiled_by_pytorch_each_function_anew() -> None:
     session.system.fully_compiled = False
     assert session.first_failure() is None
     assert session.result.properties["compiled"]
+
+
+@pytest.mark.interop("torch")
+def test_the_compiler_of_pytorch_leaves_the_process_as_it_was() -> None:
+    program = """
+import torch
+from tapegrad.testing import check
+check(torch.sin, x=("n",), profile="thorough")
+try:
+    torch.distributions.Normal(0.0, -1.0)
+except ValueError:
+    print("still checked")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
+    assert done.stdout == "still checked\n", done.stderr
 
 
 @pytest.mark.interop("tensorflow")

@@ -153,7 +153,10 @@ class Torch(System):
 
         # What is compiled is kept with the code that was compiled, and for eight functions at most: each has its own.
         own = FunctionType(call.__code__.replace(co_name=f"call_{id(self)}"), globals(), "call", None, call.__closure__)
+        Distribution: Any = torch.distributions.Distribution
+        checked = Distribution._validate_args
         made = torch.compile(own, backend="inductor" if self.fully_compiled and _has_compiler() else "aot_eager")
+        Distribution.set_default_validate_args(checked)  # the first use of the compiler turns that off in the whole process
         return Torch(self.name, lambda leaves: made(*leaves), self.active, self.sources, single=self.single)
 
     def accumulated(self, xs: Arrays, gs: Arrays) -> tuple[list[Any], list[Any]] | None:
