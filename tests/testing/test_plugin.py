@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -47,6 +48,8 @@ MODULE = """
 @pytest.fixture(scope="module", autouse=True)
 def what_checks_import_is_there() -> None:
     """Pytester forgets what was imported inside; extensions of NumPy that are then loaded twice abort the process."""
+    if importlib.util.find_spec("tensorflow"):  # whose own import does not survive that either
+        importlib.import_module("tensorflow")
     examine(lambda x: tg.softmax(x, axis=-1), x=("b", "n"), seed=1)
     examine(tg.tanh, seed=1, only="precision", prove=True)
 
