@@ -187,3 +187,13 @@ def test_an_embedding_with_layer_norm_learns_with_sparse_gradients() -> None:
     before, after = trained(loss, [table, scale, shift, w], 80, 0.5)
     assert before > 0.5
     assert after < 0.1
+
+
+@pytest.mark.parametrize("width", [1, 5, 32, 33])
+def test_many_short_rows_are_as_each_by_itself(width: int) -> None:
+    x = np.random.default_rng(0).standard_normal((100, width)).astype(np.float32)
+    x[3], x[5, 0], x[7, -1], x[9] = -np.inf, np.nan, np.inf, 1e4
+    with np.errstate(all="ignore"):
+        for f in (tg.softmax, tg.log_softmax, tg.logsumexp):
+            rows = np.stack([f(tg.asarray(row), axis=-1).numpy() for row in x])
+            np.testing.assert_allclose(f(tg.asarray(x), axis=-1).numpy(), rows, rtol=1e-6, atol=1e-7)
