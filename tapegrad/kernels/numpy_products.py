@@ -6,11 +6,14 @@ Leading axes are batches.
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tapegrad.kernels.mismatch import no_product
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def matrix_transpose(x: Any) -> Any:
@@ -69,20 +72,11 @@ def inner(x1: Any, x2: Any) -> Any:
 
 def contract(arrays: Any, equation: str) -> Any:
     """The sum of products that an equation says: pairs of arrays at a time, each as one product of matrices."""
-    inputs, output = equation.split("->")
-    terms = inputs.split(",")
     arrays = list(arrays)
     dtype = np.result_type(*arrays)
     if dtype.kind == "V":  # einsum refuses some equations in bfloat16
         arrays = [a.astype(np.float32) for a in arrays]
-    if len(arrays) > 2:
-        for i, j in path_of(equation, tuple(a.shape for a in arrays)):
-            b, a = (arrays.pop(k) for k in (j, i))
-            tb, ta = (terms.pop(k) for k in (j, i))
-            needed = set(output).union(*terms)
-            kept = "".join(k for k in dict.fromkeys(ta + tb) if k in needed)
-            arrays.append(_pair(a, b, _plan(ta, tb, kept)))
-            terms.append(kept)
+    arrays, terms, output = down_to_two(arrays, equation, lambda a, b, ta, tb, kept: _pair(a, b, _plan(ta, tb, kept)))
     if len(arrays) == 1:
         y: Any = np.einsum(f"{terms[0]}->{output}", arrays[0])
     else:
@@ -90,8 +84,26 @@ def contract(arrays: Any, equation: str) -> Any:
     return y if y.dtype is dtype else y.astype(dtype, copy=False)
 
 
+def down_to_two(arrays: list[Any], equation: str, product: Callable[..., Any]) -> tuple[list[Any], list[str], str]:
+    """At most two arrays with the same sum of products, their letters, and those of the result.
+
+    `product(a, b, letters of a, of b, of the result)` contracts a pair of them.
+    """
+    inputs, output = equation.split("->")
+    terms = inputs.split(",")
+    if len(arrays) > 2:
+        for i, j in _path_of(equation, tuple(a.shape for a in arrays)):
+            b, a = (arrays.pop(k) for k in (j, i))
+            tb, ta = (terms.pop(k) for k in (j, i))
+            needed = set(output).union(*terms)
+            kept = "".join(k for k in dict.fromkeys(ta + tb) if k in needed)
+            arrays.append(product(a, b, ta, tb, kept))
+            terms.append(kept)
+    return arrays, terms, output
+
+
 @functools.lru_cache(maxsize=256)
-def path_of(equation: str, shapes: tuple[tuple[int, ...], ...]) -> list[tuple[int, int]]:
+def _path_of(equation: str, shapes: tuple[tuple[int, ...], ...]) -> list[tuple[int, int]]:
     """Which two arrays are contracted next, and which after that."""
     stand_ins = [np.broadcast_to(np.empty(()), s) for s in shapes]
     path = np.einsum_path(equation, *stand_ins, optimize="greedy")[0][1:]

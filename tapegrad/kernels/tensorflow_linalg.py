@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from tapegrad.kernels import tensorflow_calls as calls
-from tapegrad.kernels.numpy_products import path_of
+from tapegrad.kernels.numpy_products import down_to_two
 from tapegrad.kernels.tensorflow_arithmetic import abs, divide, maximum, multiply
 from tapegrad.kernels.tensorflow_array import TFArray, made, wrapped
 from tapegrad.kernels.tensorflow_basics import conj, equal, greater, part_dtype, real, where
@@ -68,22 +68,16 @@ def _supported_pair(a: Any, b: Any) -> tuple[Any, Any]:
 # -- contractions ----------------------------------------------------------------------------------------
 def contract(arrays: Any, equation: str) -> Any:
     """The sum of products that an equation says, pairs of arrays at a time."""
-    inputs, output = equation.split("->")
-    terms = inputs.split(",")
     arrays = [asarray(a) for a in arrays]
     d = arrays[0].dtype
     for a in arrays[1:]:
         d = common(d, a.dtype)
     w = able("Einsum", d)
-    arrays = [converted(a, w) for a in arrays]
-    if len(arrays) > 2:
-        for i, j in path_of(equation, tuple(a.shape for a in arrays)):
-            b, a = (arrays.pop(k) for k in (j, i))
-            tb, ta = (terms.pop(k) for k in (j, i))
-            needed = set(output).union(*terms)
-            kept = "".join(k for k in dict.fromkeys(ta + tb) if k in needed)
-            arrays.append(made(_EINSUM([a.bare, b.bare], equation=f"{ta},{tb}->{kept}"), w))
-            terms.append(kept)
+
+    def product(a: Any, b: Any, ta: str, tb: str, kept: str) -> Any:
+        return made(_EINSUM([a.bare, b.bare], equation=f"{ta},{tb}->{kept}"), w)
+
+    arrays, terms, output = down_to_two([converted(a, w) for a in arrays], equation, product)
     y = made(_EINSUM([a.bare for a in arrays], equation=f"{','.join(terms)}->{output}"), w)
     return converted(y, d)
 

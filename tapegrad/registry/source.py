@@ -212,17 +212,15 @@ def _computing(op: Op, styled: bool) -> list[str]:
     count = len(op.arrays)
     if not count:  # the body, not the kernel: it is the body that knows the default dtype
         return ["    try:", f"        y = BODY(space_of(()){_keywords(op)})", *_failing("()")]
-    args = _raws(op) + _keywords(op)
-    expression = f"KERNEL({args})"
-    elsewhere = f"SPACES[{{}}].{op.key}({args})"
-    dispatched = f"dispatch(OP, ({_raws(op)},), {args})"
+    kinds = [f"kind{i}" for i in range(count)]
+    args, one_set = _raws(op) + _keywords(op), f"SPACES[{_first_array(kinds)}]"
+    expression, elsewhere, dispatched = f"KERNEL({args})", f"{one_set}.{op.key}({args})", f"dispatch(OP, ({_raws(op)},), {args})"
     if op.kept:
         expression = f"KEEPING({args}) if keeps else {expression}"
-        elsewhere = f"keeping(SPACES[{{0}}], OP)({args}) if keeps else {elsewhere.replace('{}', '{0}')}"
+        elsewhere = f"keeping({one_set}, OP)({args}) if keeps else {elsewhere}"
         dispatched = f"keeping(space_of(({_raws(op)},)), OP)({args}) if keeps else {dispatched}"
     if op.symbol:
-        expression = f"raw0 {op.symbol} raw1" if count == 2 else f"{op.symbol}raw0"
-    kinds = [f"kind{i}" for i in range(count)]
+        expression = elsewhere = f"raw0 {op.symbol} raw1" if count == 2 else f"{op.symbol}raw0"
     lines = ["    " + "; ".join(f"kind{i} = type(raw{i})" for i in range(count))]
     if op.kept:
         watched = [i for i, a in enumerate(op.arrays) if a in op.differentiable]
@@ -240,7 +238,7 @@ def _computing(op: Op, styled: bool) -> list[str]:
     lines += [f"            y = {expression}"]
     lines += [
         f"        elif {_of_one_set(kinds)}:",
-        f"            y = {expression if op.symbol else elsewhere.format(_first_array(kinds))}",
+        f"            y = {elsewhere}",
     ] if op.key.isidentifier() else []
     lines += [
         "        else:",
