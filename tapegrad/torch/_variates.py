@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.dtypes import float64
-from tapegrad.torch._generator import Generator
+from tapegrad.torch._generator import Ahead, Generator
 from tapegrad.torch._rounding import Array, fused64, narrowed
 from tapegrad.torch._uniform import DIGITS, has_digits
 
@@ -56,12 +56,19 @@ def _exp(x: float) -> float:
         return math.inf
 
 
+#: From so many numbers on it pays to draw ahead (to go back takes 70 us, a draw by itself 3).
+_MANY = 40
+
+
 def each(sample: Callable[..., float], generator: Generator, *parameters: Array) -> Array:
     """A number for each element of parameters of one shape and dtype; `sample` is told how that dtype rounds."""
     shape, dtype = parameters[0].shape, parameters[0].dtype
     rounded = float if dtype == float64 else _to_float32
     columns = [p.ravel().astype(float64).tolist() for p in parameters]
-    drawn = [sample(generator, *row, rounded) for row in zip(*columns, strict=True)]
+    source = Ahead(generator) if parameters[0].size >= _MANY else generator
+    drawn = [sample(source, *row, rounded) for row in zip(*columns, strict=True)]
+    if type(source) is Ahead:
+        source.close()
     return narrowed(np.array(drawn, float64), dtype).reshape(shape)
 
 
@@ -79,7 +86,7 @@ def gammas(generator: Generator, shape: Array) -> Array:
     return np.maximum(each(_gamma, generator, shape), tiny)
 
 
-def _gamma(generator: Generator, shape: float, rounded: Callable[[float], float] = float) -> float:
+def _gamma(generator: Generator | Ahead, shape: float, rounded: Callable[[float], float] = float) -> float:
     """Marsaglia and Tsang (2000)."""
     scale = 1.0
     if shape < 1:
@@ -106,14 +113,14 @@ def poissons(generator: Generator, rate: Array) -> Array:
     return each(_poisson, generator, rate)
 
 
-def _poisson(generator: Generator, rate: float, _: Callable[[float], float] = float) -> float:
+def _poisson(generator: Generator | Ahead, rate: float, _: Callable[[float], float] = float) -> float:
     """By products of even numbers, or from 10 on by transformed rejection (Hoermann 1993, PTRS)."""
     if rate == 0:
         return 0.0
     if rate < 10:
-        bound, product, count = math.exp(-rate), 1.0, 0
+        bound, product, count, double = math.exp(-rate), 1.0, 0, generator.double
         while True:
-            product *= generator.double()
+            product *= double()
             if product <= bound:
                 return float(count)
             count += 1
@@ -140,7 +147,7 @@ def binomials(generator: Generator, count: Array, p: Array) -> Array:
     return each(_binomial, generator, count, p)
 
 
-def _binomial(generator: Generator, count: float, p: float, rounded: Callable[[float], float] = float) -> float:
+def _binomial(generator: Generator | Ahead, count: float, p: float, rounded: Callable[[float], float] = float) -> float:
     """By waiting times, or where many successes are expected by transformed rejection (Hoermann 1993, BTRS)."""
     if count <= 0 or p <= 0:
         return 0.0
@@ -151,7 +158,7 @@ def _binomial(generator: Generator, count: float, p: float, rounded: Callable[[f
     return _many_tries(generator, count, p) if rounded(count * p) >= 10 else _few_successes(generator, count, p)
 
 
-def _few_successes(generator: Generator, count: float, p: float) -> float:
+def _few_successes(generator: Generator | Ahead, count: float, p: float) -> float:
     tried, found, log_failure = 0.0, 0, math.log1p(-p)
     while True:
         u = generator.double()
@@ -175,7 +182,7 @@ def _stirling_rest(k: float) -> float:
     return (1 / 12 - (1 / 360 - 1 / 1260 / square) / square) / (k + 1)
 
 
-def _many_tries(generator: Generator, n: float, p: float) -> float:
+def _many_tries(generator: Generator | Ahead, n: float, p: float) -> float:
     std = math.sqrt(n * p * (1 - p))
     b = 1.15 + 2.53 * std
     a = -0.0873 + 0.0248 * b + 0.01 * p

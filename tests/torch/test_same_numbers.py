@@ -7,7 +7,7 @@ import pytest
 
 from tapegrad.dtypes import as_dtype
 from tapegrad.torch import _normal, _uniform, _variates
-from tapegrad.torch._generator import DEFAULT_SEED, STATE_SIZE, Generator
+from tapegrad.torch._generator import DEFAULT_SEED, STATE_SIZE, Ahead, Generator
 
 SIZES = [0, 1, 2, 15, 16, 17, 31, 32, 33, 1000, 5, 100_003, 3]
 FLOATS = ["float32", "float64", "float16", "bfloat16"]
@@ -208,3 +208,23 @@ def test_numbers_that_fill_a_tensor_are_its_memory() -> None:
     x.uniform_()
     assert x.array.base is None  # of a view the whole would have been copied
     assert ours.rand(3, 4).array.base is None
+
+
+@pytest.mark.parametrize("n", [_uniform._FEW_PERMUTED - 1, _uniform._FEW_PERMUTED, 5000])
+def test_many_exchanges_at_once_are_those_one_after_the_other(n: int) -> None:
+    g, words = Generator().manual_seed(4), Generator().manual_seed(4).words(n - 1).tolist()
+    order = list(range(n))
+    for i, word in enumerate(words):
+        k = i + word % (n - i)
+        order[i], order[k] = order[k], order[i]
+    assert _uniform.permutation(g, n).tolist() == order
+
+
+def test_numbers_drawn_ahead_are_those_drawn_one_by_one() -> None:
+    g, other = Generator().manual_seed(9), Generator().manual_seed(9)
+    for number in (0, 1, 5000):
+        g.normal(), other.normal()  # of a pair the second one is kept
+        ahead = Ahead(g)
+        assert [(ahead.double(), ahead.normal()) for _ in range(number)] == [(other.double(), other.normal()) for _ in range(number)]
+        ahead.close()
+        assert g.state_bytes() == other.state_bytes()
