@@ -6,8 +6,6 @@ import contextlib
 import math
 from typing import TYPE_CHECKING, Any, NoReturn, Self, final
 
-import numpy as np
-
 from tapegrad.asked import (
     Unconnected,
     absent,
@@ -29,7 +27,7 @@ from tapegrad.core.watching import watch_all
 from tapegrad.dtypes import float32, float64, is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, GradientError, ShapeError, SpentError
 from tapegrad.kernels.batched import Batched, Level
-from tapegrad.registry.batching import inside, new_level, stacked
+from tapegrad.registry.batching import identity, inside, new_level, stacked, unit_rows
 from tapegrad.registry.space import F, space_of_type
 from tapegrad.seeds import pushed, seeds_of, source_of, swept
 from tapegrad.tree import flatten, unchanged_leaves
@@ -226,12 +224,10 @@ class GradientTape:
         check_sources(leaves)
         raw = target.array
         size = math.prod(raw.shape)
-        if vectorized and size != 1 and type(raw) is np.ndarray:
-            found = self._batch(target, Batched.of_diagonal(np.ones(raw.shape, raw.dtype), _of_rows(size)), leaves)
+        if vectorized and size != 1:
+            found = self._batch(target, identity(raw, _of_rows(size)), leaves)
         else:
-            xp = space_of_type(type(raw))
-            rows = xp.reshape(xp.eye(size, dtype=raw.dtype), (size, *raw.shape))
-            found = self._rows(target, rows, leaves, vectorized)
+            found = self._rows(target, unit_rows(raw), leaves, vectorized)
         return rebuild(
             [
                 absent(x, raw.shape, unconnected_gradients) if g is None else F.reshape(g, (*raw.shape, *g.shape[1:]))

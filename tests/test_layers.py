@@ -165,3 +165,19 @@ for name, module in sorted(sys.modules.items()):
 """
     result = subprocess.run([sys.executable, "-c", program, module], capture_output=True, text=True, check=True)
     assert result.stdout == ""
+
+
+#: Where arrays of NumPy's come in, go out, or are written to while nobody else holds them.
+AT_THE_DOOR = {"convert", "exchange", "inplace"}
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "ops").glob("*.py")), ids=lambda path: path.stem)
+def test_an_op_asks_no_array_which_library_made_it(path: Path) -> None:
+    if path.stem in AT_THE_DOOR:
+        return
+    asked = []
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        question = isinstance(node, ast.Compare) or (isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"))
+        if question and any(word in ast.unparse(node) for word in ("ndarray", "np.generic", "TFArray", "tf.Tensor")):
+            asked.append(f"{path.name}:{node.lineno}: {ast.unparse(node)}")
+    assert not asked, "a kernel knows its arrays: " + "; ".join(asked)

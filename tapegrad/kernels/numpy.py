@@ -94,6 +94,7 @@ from tapegrad.kernels.numpy_activation import (  # noqa: F401  kernels too
     step,
     tanh_grad,
 )
+from tapegrad.kernels.numpy_bounds import at_least, at_most, between, own_number  # noqa: F401  kernels too
 from tapegrad.kernels.numpy_fft import (  # noqa: F401  kernels too
     dft,
     fft_frequencies,
@@ -136,7 +137,13 @@ from tapegrad.kernels.numpy_products import (  # noqa: F401  kernels too
     matrix_adjoint,
     matrix_transpose,
 )
-from tapegrad.kernels.numpy_running import all_normal, cumulative_prod, cumulative_sum, prod  # noqa: F401  kernels too
+from tapegrad.kernels.numpy_running import (  # noqa: F401  kernels too
+    cumulative_prod,
+    cumulative_prod_grad_quickly,
+    cumulative_sum,
+    others_quickly,
+    prod,
+)
 from tapegrad.kernels.numpy_scatter import (  # noqa: F401  kernels too
     is_basic,
     last_picks,
@@ -170,6 +177,7 @@ from tapegrad.kernels.numpy_sums import (  # noqa: F401  kernels too
     cross_entropy,
     cross_entropy_grad,
     cross_entropy_keeping,
+    divided_last,
     exp_less,
     log_of_sum,
     log_softmax,

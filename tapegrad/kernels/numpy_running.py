@@ -101,7 +101,25 @@ def _accumulated(combine: Any, x: Any, axis: int, dtype: Any) -> Any:
     return y
 
 
-def all_normal(y: Any) -> bool:
+def others_quickly(x: Any, *, axis: Any = None, value: Any = None) -> Any:
+    """For each element the product of all others: the whole product over the element, in a third of the time of running products.
+
+    None where a quotient would not have the digits of the product that it stands for.
+    """
+    y = prod(x, axis=axis, keepdims=True) if value is None else value
+    return y / x if _all_normal(y) else None
+
+
+def cumulative_prod_grad_quickly(g: Any, x: Any, *, axis: int, value: Any = None) -> Any:
+    """The cotangent of what running products were made of, by division; None where that has not all digits."""
+    y = cumulative_prod(x, axis=axis) if value is None else value
+    if not _all_normal(y):
+        return None
+    sums = np.flip(cumulative_sum(np.flip(g * y.conj(), axis=axis), axis=axis), axis=axis)
+    return sums / x.conj()
+
+
+def _all_normal(y: Any) -> bool:
     """Whether no number is zero, infinite, NaN, or so small that digits are gone: then its factors divide a product as they should."""
     if y.dtype.char not in _FLOATS or not y.size:
         return False

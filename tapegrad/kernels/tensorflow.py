@@ -16,6 +16,7 @@ from tapegrad.kernels.tensorflow_activation import relu, relu_grad, sigmoid_grad
 from tapegrad.kernels.tensorflow_arithmetic import (  # noqa: F401
     abs,
     add,
+    between,
     divide,
     maximum,
     minimum,
@@ -23,6 +24,7 @@ from tapegrad.kernels.tensorflow_arithmetic import (  # noqa: F401
     mul_zeros,
     multiply,
     negative,
+    own_number,
     positive,
     pow,
     reciprocal,

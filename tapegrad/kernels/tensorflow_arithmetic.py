@@ -181,6 +181,16 @@ def _nan_wins(name: str) -> Callable[[Any, Any], Any]:
 maximum, minimum = _nan_wins("Maximum"), _nan_wins("Minimum")
 
 
+def between(x: Any, low: float, high: float) -> Any:
+    """`x`, kept between two numbers."""
+    return minimum(maximum(x, low), high)
+
+
+def own_number(x: Any, number: float) -> float:
+    """A number of Python's beside `x`: here it is weak for every dtype."""
+    return number
+
+
 def share(x1: Any, x2: Any) -> Any:
     """1 where x1 > x2, 0.5 where they are equal, 0 elsewhere."""
     a, b, d = pair(x1, x2)

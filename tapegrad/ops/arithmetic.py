@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from tapegrad.registry import composite, constant, elementwise, primitive
 from tapegrad.registry.batch_rules import scaled
+
+if TYPE_CHECKING:
+    from tapegrad.registry.op import Op
 
 # The rules are written for real numbers and hold for complex ones as they stand: `g * conj(partial)` is formed centrally.
 
@@ -41,10 +42,14 @@ multiply.partials(x1="x2", x2="x1")
 scaled(multiply, both=True)
 
 
-@primitive(
-    weak=True, pointwise=True, masks=True,
-    laws=lambda draw: (draw.array("n", 3), draw.array(*draw.choice(("n", 3), (3,), (1,)))),
-)
+#: What is said of both products that keep zeros.
+_KEEPING_ZEROS: dict[str, Any] = {
+    "weak": True, "pointwise": True, "masks": True,
+    "laws": lambda draw: (draw.array("n", 3), draw.array(*draw.choice(("n", 3), (3,), (1,)))),
+}
+
+
+@primitive(**_KEEPING_ZEROS)
 def mul_zero(xp: Any, x1: Any, x2: Any, /) -> Any:
     """The product of two arrays, zero wherever `x1` is zero, even where `x2` is infinite or NaN.
 
@@ -52,6 +57,15 @@ def mul_zero(xp: Any, x1: Any, x2: Any, /) -> Any:
     `x1` is zero the product does not depend on `x2`, so the derivative for `x2` is zero, whatever comes from upstream.
     """
     return xp.mul_zero(x1, x2)
+
+
+@primitive(**_KEEPING_ZEROS, public=False)
+def mul_zeros(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """The product of two arrays, zero wherever one of them is zero, even where the other is infinite or NaN.
+
+    It multiplies two numbers that both come from upstream: the zeros of each stay.
+    """
+    return xp.mul_zeros(x1, x2)
 
 
 def _like(F: Any, c: Any, x: Any) -> Any:
@@ -63,31 +77,18 @@ def _conj(F: Any, x: Any) -> Any:
     return F.conj(x) if hasattr(x, "dtype") and x.dtype.kind == "c" else x
 
 
-mul_zero.pullback(
-    x1=lambda F, g, x1, x2: _like(F, F.mul_zero(g, _conj(F, x2)), x1),
-    x2=lambda F, g, x1, x2: _like(F, F.mul_zeros(_conj(F, x1), g), x2),
-)
-mul_zero.pushforward(x1=lambda F, t, x2: F.mul_zero(t, x2), x2=lambda F, t, x1: F.mul_zero(x1, t))
+def _products(op: Op, product: Any) -> None:
+    """Declare how a product that keeps zeros depends on its factors; what comes from upstream keeps its own."""
+    op.pullback(
+        x1=lambda F, g, x1, x2: _like(F, product(F, g, _conj(F, x2)), x1),
+        x2=lambda F, g, x1, x2: _like(F, F.mul_zeros(_conj(F, x1), g), x2),
+    )
+    op.pushforward(x1=lambda F, t, x2: product(F, t, x2), x2=lambda F, t, x1: product(F, x1, t))
+
+
+_products(mul_zero, lambda F, x1, x2: F.mul_zero(x1, x2))
+_products(mul_zeros, lambda F, x1, x2: F.mul_zeros(x1, x2))
 scaled(mul_zero)
-
-
-@primitive(
-    weak=True, pointwise=True, masks=True, public=False,
-    laws=lambda draw: (draw.array("n", 3), draw.array(*draw.choice(("n", 3), (3,), (1,)))),
-)
-def mul_zeros(xp: Any, x1: Any, x2: Any, /) -> Any:
-    """The product of two arrays, zero wherever one of them is zero, even where the other is infinite or NaN.
-
-    It multiplies two numbers that both come from upstream: the zeros of each stay.
-    """
-    return xp.mul_zeros(x1, x2)
-
-
-mul_zeros.pullback(
-    x1=lambda F, g, x1, x2: _like(F, F.mul_zeros(g, _conj(F, x2)), x1),
-    x2=lambda F, g, x1, x2: _like(F, F.mul_zeros(_conj(F, x1), g), x2),
-)
-mul_zeros.pushforward(x1=lambda F, t, x2: F.mul_zeros(t, x2), x2=lambda F, t, x1: F.mul_zeros(x1, t))
 scaled(mul_zeros, both=True)
 
 
@@ -102,17 +103,8 @@ def _inverse(F: Any, x2: Any) -> Any:
 
 
 def _divided_last(F: Any, g: Any, y: Any, x2: Any) -> Any:
-    """The divisors of many rows or columns divide the sums, which are few: one pass less over all quotients.
-
-    Only divisors of middling size, so that products too small for their dtype are nothing beside the result; and where all is finite.
-    """
-    if not (type(g) is type(y) is type(x2) is np.ndarray) or x2.size << 4 > y.size or x2.dtype.char not in "fd" or y.dtype is not x2.dtype:
-        return None
-    sizes = abs(x2)
-    if not sizes.size or sizes.min() < 1e-6 or sizes.max() > 1e6:
-        return None
-    c = F.sum_to(g * y, x2.shape)
-    return c / -x2 if c.dtype is x2.dtype and np.isfinite(c).all() else None
+    sums = getattr(F, "divided_last", None)  # which kernels may have
+    return None if sums is None else sums(g, y, x2)
 
 
 divide.partials(x1=_inverse, x2=lambda F, y, x2: y / -x2)
@@ -258,17 +250,7 @@ minimum.partials(x1=lambda F, x1, x2: F.share(x2, x1), x2=lambda F, x1, x2: F.sh
 @elementwise(real=True, masks=True, kinks=_difference, public=False)
 def at_least(xp: Any, x: Any, low: Any, /) -> Any:
     """`x`, or `low` where `x` is below it; at the bound the derivative is that of `x`."""
-    return x.clip(low, math.inf) if _is_large(x) and type(low) in (int, float) else xp.maximum(x, low)
-
-
-def _is_large(x: Any) -> bool:
-    """Whether NumPy keeps an array between numbers in a third of the time that its maximum and minimum take."""
-    return type(x) is np.ndarray and x.size >= 1024 and x.dtype.char in "fd"
-
-
-def between(xp: Any, x: Any, low: Any, high: Any) -> Any:
-    """`x`, kept between two numbers."""
-    return x.clip(low, high) if _is_large(x) else xp.minimum(xp.maximum(x, low), high)
+    return xp.maximum(x, low)
 
 
 at_least.partials(x=lambda F, x, low: F.truth(F.greater_equal(x, low), x, low), low=lambda F, x, low: F.truth(F.less(x, low), x, low))
@@ -277,7 +259,7 @@ at_least.partials(x=lambda F, x, low: F.truth(F.greater_equal(x, low), x, low), 
 @elementwise(real=True, masks=True, kinks=_difference, public=False)
 def at_most(xp: Any, x: Any, high: Any, /) -> Any:
     """`x`, or `high` where `x` is above it; at the bound the derivative is that of `x`."""
-    return x.clip(-math.inf, high) if _is_large(x) and type(high) in (int, float) else xp.minimum(x, high)
+    return xp.minimum(x, high)
 
 
 at_most.partials(

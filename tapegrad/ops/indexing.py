@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.kernels.batched import Batched, innermost
+from tapegrad.kernels.batched import Batched
 from tapegrad.kernels.numpy_scatter import is_basic, picks_once
 from tapegrad.registry import constant, linear, no_derivative
 from tapegrad.registry.batch_rules import full_batch, shifted
+from tapegrad.registry.places import at_hand
 
 
 def _picked(draw: Any) -> Any:
@@ -186,8 +187,8 @@ def _take_batch(F: Any, has: Any, x: Any, indices: Any, *, axis: Any = None) -> 
 
 def _offset(F: Any, indices: Any, n: int, k: int) -> Any:
     """Indices into each of `n` rows of `k` as indices into all of them; refused where they would be in another row."""
-    values = innermost(indices)
-    if type(values) is np.ndarray and values.size and not (values.min() >= -k and values.max() < k):
+    values = at_hand(indices)
+    if values is not None and values.size and not (values.min() >= -k and values.max() < k):
         raise IndexError(f"expected {-k} <= indices < {k}, got {values.min()} to {values.max()}")
     start = F.reshape(F.arange(n) * k, (n, *(1,) * (len(indices.shape) - 1)))
     return F.remainder(indices, k) + start

@@ -5,10 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from tapegrad.ops import special  # noqa: F401  declares ndtr, which gelu uses
-from tapegrad.ops.arithmetic import between
 from tapegrad.registry import composite, constant, elementwise
 from tapegrad.registry.batch_rules import scaled
 
@@ -31,15 +28,7 @@ def _negative_part(F: Any, x: Any) -> Any:
     """`x` below 0, and 0 elsewhere: so that what is computed for the one branch is finite in the other."""
     if type(x) in (int, float):
         return 0.0 if x > 0 else x
-    if type(x) is np.ndarray:
-        return np.minimum(x, 0)
-    return F.where(x > 0, 0, x)
-
-
-def _own(x: Any, number: float) -> Any:
-    """A number of Python's in the dtype of `x`, where NumPy would widen it: beside bfloat16 a float counts as float32."""
-    dtype = getattr(x, "dtype", None)
-    return dtype.type(number) if isinstance(dtype, np.dtype) and dtype.kind == "V" else number
+    return F.at_most(x, 0)
 
 
 # -- rectifiers ------------------------------------------------------------------------------------------------
@@ -77,7 +66,7 @@ def step(xp: Any, x: Any, /) -> Any:
 @elementwise(real=True, cuts=True, kinks=(0.0, 6.0), public=False)
 def relu6(xp: Any, x: Any, /) -> Any:
     """`x`, kept between 0 and 6; at both bounds the derivative is 0."""
-    return between(xp, x, 0, 6)
+    return xp.between(x, 0, 6)
 
 
 relu6.partials(x=lambda F, x: _inside(F, x, 0, 6))
@@ -86,7 +75,7 @@ relu6.partials(x=lambda F, x: _inside(F, x, 0, 6))
 @elementwise(real=True, cuts=True, kinks=(-1.0, 1.0), laws=_with(low=(-1.0,), high=(1.0,)), public=False)
 def hardtanh(xp: Any, x: Any, /, *, low: float = -1.0, high: float = 1.0) -> Any:
     """`x`, kept between `low` and `high`; at both bounds the derivative is 0."""
-    return between(xp, x, _own(x, low), _own(x, high))
+    return xp.between(x, low, high)
 
 
 hardtanh.partials(x=lambda F, x, low, high: _inside(F, x, low, high))
@@ -99,8 +88,8 @@ def leaky_relu(xp: Any, x: Any, /, *, slope: float = 0.01) -> Any:
     A. Maas, A. Hannun, A. Ng, "Rectifier nonlinearities improve neural network acoustic models", 2013, equation 4.
     """
     if 0 <= slope <= 1:  # in a third of the time
-        return xp.maximum(x, _own(x, slope) * x)
-    return xp.where(x > 0, x, _own(x, slope) * x)
+        return xp.maximum(x, xp.own_number(x, slope) * x)
+    return xp.where(x > 0, x, xp.own_number(x, slope) * x)
 
 
 def _one(F: Any, x: Any) -> Any:
@@ -162,7 +151,7 @@ def elu(xp: Any, x: Any, /, *, alpha: float = 1.0) -> Any:
     D. Clevert, T. Unterthiner, S. Hochreiter, "Fast and accurate deep network learning by exponential linear units", 2016,
     equation 15.
     """
-    return xp.maximum(x, 0) + _own(x, alpha) * xp.expm1(xp.minimum(x, 0))
+    return xp.maximum(x, 0) + xp.own_number(x, alpha) * xp.expm1(xp.minimum(x, 0))
 
 
 def _elu_partial(F: Any, x: Any, alpha: float) -> Any:
@@ -179,7 +168,7 @@ def celu(xp: Any, x: Any, /, *, alpha: float = 1.0) -> Any:
 
     J. Barron, "Continuously differentiable exponential linear units", 2017, equation 2.
     """
-    return xp.maximum(x, 0) + _own(x, alpha) * xp.expm1(xp.minimum(x, 0) / _own(x, alpha))
+    return xp.maximum(x, 0) + xp.own_number(x, alpha) * xp.expm1(xp.minimum(x, 0) / xp.own_number(x, alpha))
 
 
 celu.partials(x=lambda F, x, alpha: F.exp(_negative_part(F, x) / alpha))
@@ -257,7 +246,7 @@ softsign.partials(x=lambda F, x: (1 + F.abs(x)) ** -2)
 @elementwise(real=True, cuts=True, kinks=(-3.0, 3.0), public=False)
 def hardsigmoid(xp: Any, x: Any, /) -> Any:
     """x / 6 + 1 / 2, kept between 0 and 1; at both bounds the derivative is 0."""
-    return between(xp, x + 3, 0, 6) / 6
+    return xp.between(x + 3, 0, 6) / 6
 
 
 hardsigmoid.partials(x=lambda F, x: _inside(F, x, -3, 3) / 6)
@@ -269,7 +258,7 @@ def hardswish(xp: Any, x: Any, /) -> Any:
 
     A. Howard et al., "Searching for MobileNetV3", 2019, section 5.2.
     """
-    return x * (between(xp, x + 3, 0, 6) / 6)
+    return x * (xp.between(x + 3, 0, 6) / 6)
 
 
 hardswish.partials(
@@ -286,7 +275,7 @@ def tanhshrink(F: Any, x: Any, /) -> Any:
 @elementwise(real=True, cuts=True, kinks=(-0.5, 0.5), laws=_with(limit=(0.5,)), public=False)
 def softshrink(xp: Any, x: Any, /, *, limit: float = 0.5) -> Any:
     """`x` moved towards 0 by `limit`, and 0 where it lies closer; at both limits the derivative is 0."""
-    return x - between(xp, x, _own(x, -limit), _own(x, limit))
+    return x - xp.between(x, -limit, limit)
 
 
 softshrink.partials(x=lambda F, x, limit: _outside(F, x, -limit, limit))

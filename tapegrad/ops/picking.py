@@ -13,9 +13,10 @@ import numpy as np
 
 from tapegrad.core.tensor import Tensor, tensor
 from tapegrad.errors import ArgumentError, BoundsError, DTypeError
-from tapegrad.kernels.batched import Batched, innermost
+from tapegrad.kernels.batched import Batched
 from tapegrad.registry import linear, no_derivative
 from tapegrad.registry.batch_rules import full_batch
+from tapegrad.registry.places import at_hand
 from tapegrad.registry.space import F
 
 
@@ -135,11 +136,9 @@ def _expanded(x: Tensor, parts: tuple[Any, ...]) -> list[Any]:
 
 def _check(part: Any, n: int, axis: int) -> None:
     """Refuse integers that are out of range, where they can be looked at."""
-    part = innermost(part)
-    if isinstance(part, int | np.ndarray | np.generic):
-        values = np.asarray(part)
-        if values.size and not (values.min() >= -n and values.max() < n):
-            raise BoundsError(f"x[index]: expected {-n} <= index < {n} for axis {axis}, got {values.min()} to {values.max()}")
+    values = at_hand(part)
+    if values is not None and values.size and not (values.min() >= -n and values.max() < n):
+        raise BoundsError(f"x[index]: expected {-n} <= index < {n} for axis {axis}, got {values.min()} to {values.max()}")
 
 
 def _replaced(draw: Any) -> Any:

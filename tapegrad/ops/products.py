@@ -11,6 +11,7 @@ from tapegrad.kernels.batched import Batched
 from tapegrad.registry import composite, linear, multilinear
 from tapegrad.registry.batch_rules import same
 from tapegrad.registry.lengths import may_agree
+from tapegrad.registry.places import at_hand
 
 
 @multilinear(laws=lambda draw: draw.choice(
@@ -68,11 +69,9 @@ def _matmul_right_guarded(F: Any, g: Any, x1: Any, x2: Any) -> Any:
 
 
 def holds_nan(c: Any) -> bool:
-    """Whether there is a NaN in a cotangent, on NumPy's kernels; others are not looked at."""
-    raw = getattr(c, "array", c)
-    while type(raw) is Batched:
-        raw = raw.value
-    return type(raw) is np.ndarray and bool(np.isnan(raw).any())
+    """Whether a NaN is seen in a cotangent; what is not at hand is not looked at."""
+    values = at_hand(c)
+    return values is not None and bool(np.isnan(values).any())
 
 
 def without_unheard(F: Any, x: Any, g: Any) -> Any:
@@ -313,7 +312,7 @@ def _matmul_batch(F: Any, has: Any, x1: Any, x2: Any) -> Any:
 @matmul.diagonal
 def _matmul_diagonal(x1: Any, x2: Any) -> Any:
     """A plain matrix times the items of a diagonal: its columns, each by its own factor, and no product of matrices."""
-    if type(x1) is not np.ndarray or x1.ndim != 2 or x2.diagonal.ndim != 1:
+    if type(x2) is not Batched or x2.diagonal is None or x1.ndim != 2 or x2.diagonal.ndim != 1:
         return None
     return Batched((x1 * x2.diagonal).T, x2.level)
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from tapegrad.kernels.numpy_running import all_normal
 from tapegrad.ops.reductions import count, put_back, reduction
 from tapegrad.registry import composite, linear, primitive
 from tapegrad.registry.batch_rules import flattening, over_axis
@@ -22,20 +19,20 @@ def _prod_pullback(F: Any, g: Any, x: Any, y: Any, axis: Any, keepdims: bool, dt
     if dtype is not None:
         g = F.cast(g, x.dtype)
     g = put_back(F, g, x, axis, keepdims)
-    raw = type(x) is np.ndarray and isinstance(y, np.ndarray | np.generic) and isinstance(g, np.ndarray | np.generic)
-    if raw and dtype is None and all_normal(y):  # in a third of the time of running products
-        return g * F.conj(put_back(F, y, x, axis, keepdims)) / F.conj(x)
-    return g * F.conj(F.others(x, axis=axis))
+    value = put_back(F, y, x, axis, keepdims) if dtype is None else None
+    return g * F.conj(F.others(x, axis=axis, value=value))
 
 
 prod.pullback(x=_prod_pullback)
 
 
 @composite(laws=lambda draw: (draw.array("n", 3), {"axis": draw.choice(0, 1, -1, None, (0, 1), ())}), public=False)
-def others(F: Any, x: Any, /, *, axis: Any = None) -> Any:
+def others(F: Any, x: Any, /, *, axis: Any = None, value: Any = None) -> Any:
     """For each element the product of all others over the axes: of those before it, times those after it.
 
     There is no division, so it is right with any number of zeros, and so is its derivative.
+
+    * `value`: the product over the axes, in a shape that broadcasts to that of `x`, where it is known: kernels may start from it.
     """
     n = len(x.shape)
     if n == 0:
@@ -100,29 +97,34 @@ def cumulative_prod(
 
 
 def _cumulative_prod_pullback(F: Any, g: Any, x: Any, y: Any, axis: Any, dtype: Any, include_initial: bool) -> Any:
-    """y_k = prod(x_0..x_k): the cotangent of x_i is P_i * s_i, with P_i the product before i and
-    s_i = g_i + x_{i+1} * s_{i+1}: a linear recurrence from the end, without a division."""
     if dtype is not None:
         g = F.cast(g, x.dtype)
     if not x.shape:  # its value has an axis
         g = F.getitem(g, 1) if include_initial else g
         return F.reshape(g, ())
     axis = -1 if axis is None else axis
-    n = len(x.shape)
-    last = n - 1
-    if type(x) is type(y) is type(g) is np.ndarray and dtype is None and not include_initial and all_normal(y):
-        sums = F.flip(F.cumulative_sum(F.flip(g * F.conj(y), axis=axis), axis=axis), axis=axis)
-        return sums / F.conj(x)
-    g = F.moveaxis(g, axis, last)
-    x = F.moveaxis(x, axis, last)
     if include_initial:
-        g = g[..., 1:]
-    x = F.conj(x)
-    s = F.backward_recurrence(g, x)
-    return F.moveaxis(F.shifted_prod(x) * s, last, axis)
+        g = F.getitem(g, (*(slice(None),) * (axis % len(x.shape)), slice(1, None)))
+    return F.cumulative_prod_grad(g, x, axis=axis, value=y if dtype is None and not include_initial else None)
 
 
 cumulative_prod.pullback(x=_cumulative_prod_pullback)
+
+
+@composite(
+    laws=lambda draw: (draw.array("n", 3, 2), draw.array("n", 3, 2), {"axis": draw.choice(0, 1, -1)}), public=False, order=2
+)
+def cumulative_prod_grad(F: Any, g: Any, x: Any, /, *, axis: int, value: Any = None) -> Any:
+    """The cotangent of `x` from that of its running products along an axis.
+
+    y_k = prod(x_0..x_k): the cotangent of x_i is P_i * s_i, with P_i the product before i and s_i = g_i + x_{i+1} * s_{i+1}:
+    a linear recurrence from the end, without a division.
+
+    * `value`: the running products, where they are known: kernels may start from them.
+    """
+    last = len(x.shape) - 1
+    g, x = F.moveaxis(g, axis, last), F.conj(F.moveaxis(x, axis, last))
+    return F.moveaxis(F.shifted_prod(x) * F.backward_recurrence(g, x), last, axis)
 
 
 @composite(laws=lambda draw: (draw.array("n", 3), draw.array("n", 3)), public=False)

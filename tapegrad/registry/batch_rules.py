@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tapegrad.kernels.batched import Batched
 from tapegrad.registry.space import NUMPY
 
@@ -76,7 +74,7 @@ def scaled(op: Op, *, both: bool = False) -> None:
             return None
         batch, other = (x, y) if first else (y, x)
         elements = batch.diagonal
-        if elements is None or type(other) is not np.ndarray:
+        if elements is None or type(other) is Batched:
             return None
         compute = getattr(NUMPY, op.key)
         found = compute(elements, other) if first else compute(other, elements)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, final
 
@@ -21,7 +22,7 @@ from tapegrad.core.tensor import linked
 from tapegrad.kernels.batched import Batched, Level, innermost
 from tapegrad.registry.declare import linear
 from tapegrad.registry.op import Op
-from tapegrad.registry.space import NUMPY, SPACES, F, Space, offer, space_of
+from tapegrad.registry.space import NUMPY, SPACES, F, Space, offer, space_of, space_of_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -60,6 +61,17 @@ def batched(value: Any, level: Level | None = None) -> Batched:
     return Batched(value, new_level(value.shape[0]) if level is None else level)
 
 
+def identity(raw: Any, level: Level) -> Batched:
+    """A batch of cotangents of an array, each 1 for one element and 0 for the others; on NumPy's kernels only the ones are kept."""
+    return Batched.of_diagonal(np.ones(raw.shape, raw.dtype), level) if type(raw) is np.ndarray else Batched(unit_rows(raw), level)
+
+
+def unit_rows(raw: Any) -> Any:
+    """The same in full, along the first axis of an array."""
+    space, size = space_of_type(type(raw)), math.prod(raw.shape)
+    return space.reshape(space.eye(size, dtype=raw.dtype), (size, *raw.shape))
+
+
 @final
 class BatchedSpace(Space):
     """The ops on batched raw values."""
@@ -94,7 +106,7 @@ def _caller(space: BatchedSpace, op: Op) -> Callable[..., Any]:
                 level = max(level, a.level)
         if not level:
             return getattr(space_of(flat), op.key)(*args, **params)
-        if diagonal and op.diagonal_rule is not None and not params:
+        if diagonal and op.diagonal_rule is not None and not params and sum(type(a) is np.ndarray for a in args) == len(args) - 1:
             y = op.diagonal_rule(*args)
             if y is not None:
                 return y

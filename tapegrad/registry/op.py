@@ -268,7 +268,7 @@ class Op:
     def diagonal(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """How the op computes where NumPy's arrays among its arguments are batches with a `diagonal`.
 
-        ``(*arrays)``, as they are; gives a batch, or None where the other arguments are such that `batch` serves.
+        ``(*arrays)``, one of them such a batch, the others NumPy's arrays; gives a batch, or None where `batch` serves.
         """
         self.diagonal_rule = rule
         return rule

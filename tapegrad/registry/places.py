@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from tapegrad.core.tensor import Tensor
 from tapegrad.errors import ArgumentError, DeviceError
 from tapegrad.info import CPU, DEFAULT
 from tapegrad.kernels.batched import innermost
@@ -187,6 +188,15 @@ def has_values(raw: Any) -> bool:
     from tapegrad.kernels.tensorflow_calls import EAGER
 
     return type(raw.bare) is EAGER
+
+
+def at_hand(x: Any) -> np.ndarray[Any, Any] | None:
+    """The values of a number, an array or a tensor, of a batch those of every item, where they lie in NumPy's memory; else None.
+
+    A look at them asks for no computation, and for no copy of another device's.
+    """
+    raw = innermost(x.array if type(x) is Tensor else x)
+    return np.asarray(raw) if isinstance(raw, int | np.ndarray | np.generic) else None
 
 
 def is_at_hand(raw: Any) -> bool:
