@@ -144,7 +144,7 @@ def settled(kind: type) -> type:
 def derive(kind: type) -> None:
     """Take note of a class that a program has derived from `Tensor`."""
     from tapegrad.torch._exposed import EXPOSED_AS, Exposed
-    from tapegrad.torch._views import STALE_AS, Stale
+    from tapegrad.torch._stale import STALE_AS, Stale
 
     STYLE_KINDS[kind] = {}
     ORDINARY.add(kind)

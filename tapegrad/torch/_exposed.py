@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad.core.recorder import EMPTY, state
+from tapegrad.torch._stale import Stale
 from tapegrad.torch._tensor import ORDINARY, Tensor, settle_class
-from tapegrad.torch._views import Stale, give_memory, laid_anew, store_of
+from tapegrad.torch._views import give_memory, laid_anew, store_of
 
 
 class Exposed(Tensor):
@@ -63,7 +64,7 @@ class _Memory:
 def handed_out(x: Any) -> Any:
     """A NumPy array on the memory of a tensor."""
     if isinstance(x, Stale):
-        x.read()
+        _ = x.array  # as its base is now
     give_memory(x)
     raw = x.array
     if type(raw) is not np.ndarray:

@@ -15,7 +15,7 @@ from tapegrad.torch._node_names import HIDDEN, Shown, name_of, parsed, pattern_o
 from tapegrad.torch._packing import Packed, SavedTensor, saved_tensor
 from tapegrad.torch._recorder import IMPLICIT, is_leaf_node, own
 from tapegrad.torch._tensor import STYLE, auto_of, wrap
-from tapegrad.torch._watching import Handle
+from tapegrad.torch._watching import SHOWN, Handle
 
 
 class GradientEdge(NamedTuple):
@@ -32,9 +32,6 @@ class EdgeShape(NamedTuple):
     kind: type
     shape: tuple[int, ...]
     dtype: Any
-
-
-_SEEN: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
 
 class Node:
@@ -180,9 +177,9 @@ class Between(Node):
     def of(node: CoreNode, step: Shown) -> Any:
         """The same object for a step, as long as anybody holds it."""
         key = hash((id(node), step))
-        found = _SEEN.get(key)
+        found = SHOWN.get(key)
         if not isinstance(found, Between) or found._node is not node or found._step != step:
-            found = _SEEN[key] = _step_class(step[0])(node, step)
+            found = SHOWN[key] = _step_class(step[0])(node, step)
         return found
 
     def name(self) -> str:
@@ -324,9 +321,9 @@ def node_view(node: CoreNode) -> Any:
     special = getattr(op, "shown", None)
     if special is not None:
         return special(node)
-    found = _SEEN.get(id(node))
+    found = SHOWN.get(id(node))
     if found is None or found._node is not node:
-        found = _SEEN[id(node)] = _class_of(name_of(node).split("::")[-1])(node)
+        found = SHOWN[id(node)] = _class_of(name_of(node).split("::")[-1])(node)
     return found
 
 
@@ -341,15 +338,7 @@ def grad_fn(x: Any) -> Any:
     node = own(x.node)
     if node is None or is_leaf_node(node):
         return None
-    info = getattr(x, "_view", None)
-    if info is not None and not info.cut:
-        above = own(info.base.node)
-        if above is not None and above.op.name == "put" and node.seq < above.seq:  # written to: a view of what that made
-            return Between.of(node, _WRITTEN_VIEW)
     return edge_of(node)[0]
-
-
-_WRITTEN_VIEW: Shown = ("AsStridedBackward0", None)
 
 
 def output_nr(x: Any) -> int:

@@ -14,9 +14,10 @@ from tapegrad.torch import _devices, _inplace
 from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 from tapegrad.torch._indices import axes_of_item, integers_first, plain
 from tapegrad.torch._recorder import is_enabled
+from tapegrad.torch._stale import spoil
 from tapegrad.torch._storage import wrote
 from tapegrad.torch._tensor import OF_NUMPY, STYLE, WITHOUT_DEVICE, Tensor, wrap
-from tapegrad.torch._views import join, note_put, putter, spoil, store_of, take, view_of
+from tapegrad.torch._views import join, note_put, putter, store_of, take, view_of
 from tapegrad.torch._write_checks import check
 
 
@@ -87,7 +88,7 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         _store(x, raw, index, v.array)
         wrote(store, raw)
         if store.fresh:
-            spoil(store, x, False)
+            spoil(store, x)
         return
     if v.array.shape[:1] == (1,):
         v = _without_leading_ones(v)
@@ -97,7 +98,7 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         _store(x, raw, index, v.array)
         wrote(store_of(x), raw, part=_part(raw, index) if basic else None)
         if store_of(x).fresh:
-            spoil(store_of(x), x, False)
+            spoil(store_of(x), x)
         return
     if basic and info is not None and not info.cut:
         part = take(x, _picker(index), putter(index)) if index != () else x

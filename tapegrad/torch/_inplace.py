@@ -18,9 +18,11 @@ from tapegrad.torch import _devices
 from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 from tapegrad.torch._promotion import _CATEGORY
 from tapegrad.torch._recorder import OWNERS, is_enabled, is_leaf_node, own, switch
+from tapegrad.torch._stale import spoil
 from tapegrad.torch._storage import KEPT_HERE_ALONE, WRITTEN, Storage, moved, owner, replaced, superseded, wrote
 from tapegrad.torch._tensor import OF_NUMPY, STYLE, WITHOUT_DEVICE, Tensor, beside, wrap
-from tapegrad.torch._views import View, note_put, put_back, spoil, store_of, view_of
+from tapegrad.torch._views import View, note_put, put_back, store_of, view_of
+from tapegrad.torch._watching import bare, is_held
 from tapegrad.torch._write_checks import check, check_view
 
 if TYPE_CHECKING:
@@ -74,6 +76,8 @@ def _updated(
     given = x
     if plain and state.active is not EMPTY and _is_shared(x):
         given = wrap(x.array.copy(), x.node)  # what the op saves of it has to survive the write
+    if info is not None and given.node is not None and is_held(given.node, info.base.node):
+        given = wrap(given.array, bare(given.node, info.base.node))
     y = function(given, *args, **words)
     made = y.array
     if not plain or type(made) is not np.ndarray or made.dtype is not x.array.dtype or made.shape != x.array.shape:
@@ -93,10 +97,11 @@ def _updated(
 
 def _is_made_here(x: Any, info: View | None) -> bool:
     """Whether a tensor, and what it is a view of, were made by recorded ops of PyTorch's style alone: nothing is to be refused."""
+    if type(x) is not Tensor:
+        return False
     node = x.node
     if (
         node is None
-        or type(x) is not Tensor
         or state.active is not OWNERS
         or node.owners is not OWNERS
         or is_leaf_node(node)
@@ -155,10 +160,7 @@ def _is_put_back(x: Any, y: Any, made: Any, info: View) -> bool:
     base.node = note_put(base, y, index)
     np.copyto(raw, made)
     wrote(store, raw, number=number)
-    x.node = node
-    fresh = store.fresh
-    if len(fresh) != 1 or fresh[0]() is not x:
-        spoil(store, x, True)
+    spoil(store, None)
     return True
 
 
@@ -229,7 +231,7 @@ def commit(x: Any, y: Any, before: int, *, counted: bool = True) -> None:
     if info is not None and moved_on:
         _pass_down(info.base, made, x)
     if store.fresh:
-        spoil(store, x, history, moved=moved_on)
+        spoil(store, x, moved=moved_on)
 
 
 #: What `refcount` says in `commit` of an array that only the tensor and the function there refer to.
@@ -262,7 +264,7 @@ def _pass_down(x: Any, made: Any, but: Any) -> None:
     if info is not None:
         _pass_down(info.base, made, but)
     if store.fresh:
-        spoil(store, but, False, moved=True)
+        spoil(store, but, moved=True)
 
 
 def _take_over(x: Any, raw: Any, made: Any, before: int, store: Storage, counted: bool) -> None:
@@ -353,7 +355,6 @@ def _commit_view(x: Any, y: Any, info: View, store: Storage, counted: bool) -> N
         wrote(store, raw, counted=counted, number=number)
         if history:
             base.node = above
-            x.node = node
     else:
         whole = put_back(info, y)
         x.array = made
@@ -364,8 +365,7 @@ def _commit_view(x: Any, y: Any, info: View, store: Storage, counted: bool) -> N
         wrote(store, raw)
         if history:
             base.node = whole.node
-            x.node = node
-    spoil(store, x, history, moved=type(base.array) is not np.ndarray)
+    spoil(store, None, moved=type(base.array) is not np.ndarray)
 
 
 def _put_back_in_place(info: View, y: Any) -> Any:
@@ -390,7 +390,7 @@ def add_into(x: Any, raw: Any) -> None:
         store_of(x).version += 1
     store = x._store
     if store.fresh:
-        spoil(store, x, False)
+        spoil(store, x)
 
 
 def rewrite(x: Any, node: Any) -> None:
@@ -400,6 +400,8 @@ def rewrite(x: Any, node: Any) -> None:
     if info is not None and not info.cut:
         whole = put_back(info, wrap(x.array, node))
         info.base.node = whole.node
+        spoil(store, None)
+        return
     x.node = node
     if store.fresh:
-        spoil(store, x, True)
+        spoil(store, x)

@@ -16,15 +16,16 @@ from tapegrad.torch._dispatching import as_subclass, make_subclass
 from tapegrad.torch._dtypes import SCALAR_TYPES, numpy_of
 from tapegrad.torch._modes import INFERENCE
 from tapegrad.torch._recorder import IMPLICIT, is_leaf_node, own
+from tapegrad.torch._stale import Stale, is_barred
 from tapegrad.torch._storage import Storage
 from tapegrad.torch._tensor import STYLE, Tensor, another, auto_of, settle_class, wrap
-from tapegrad.torch._views import alias, give_memory, store_of, take, view_of
+from tapegrad.torch._views import alias, give_memory, node_before, store_of, take, view_of
 from tapegrad.torch.autograd import _of_tensor
 
 
 # -- autograd ----------------------------------------------------------------------------------------
 def _requires_grad(self: Any) -> bool:
-    node = self.node
+    node = node_before(self) if isinstance(self, Stale) and is_barred(self) else self.node
     if node is not None:
         return own(node) is not None
     info = view_of(self)  # taken where nothing was recorded, of a tensor that requires one

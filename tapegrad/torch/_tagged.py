@@ -122,9 +122,9 @@ def named(function: Any, name: str, pattern: Any) -> Any:
         if alone and type(y) is Tensor and (y.node is None or y.node.op.name == name):
             return y
         for found in y if isinstance(y, tuple) else (y,):
-            if isinstance(found, Tensor) and (found is not y or not pairs):
+            if isinstance(found, Tensor) and (found is not y or not pairs) and not (in_place and view_of(found) is not None):
                 node = found.node
-                if node is not None and node.seq > start and not (in_place and view_of(found) is not None):
+                if node is not None and node.seq > start:
                     pattern = fixed if choice is None else choice(args, words, found.array.shape == ())
                     tag(node, pattern).shown = before or _arguments(args, words, by_place)
         return y

@@ -14,6 +14,7 @@ from tapegrad.kernels.batched import Batched
 from tapegrad.torch._devices import default_device, device_of
 from tapegrad.torch._dtypes import DEFAULT, dtype_of
 from tapegrad.torch._recorder import is_leaf_node, own
+from tapegrad.torch._stale import Stale, is_barred
 from tapegrad.torch._tensor import wrap
 
 #: As set by `set_printoptions`.
@@ -123,7 +124,8 @@ def _edges(values: Any) -> Any:
 
 def text(x: Any) -> str:
     """A tensor as PyTorch shows it."""
-    raw, node = x.read()
+    barred = isinstance(x, Stale) and is_barred(x)
+    raw, node = (x.array, None) if barred else x.read()
     if type(raw) is Batched:
         return _of_batch(raw)
     values = np.asarray(getattr(raw, "bare", raw))
@@ -147,7 +149,9 @@ def text(x: Any) -> str:
     if kind not in usual or (not values.size and kind is not DEFAULT[0]):
         end.append(f"dtype={kind}")
     own_node = own(node)
-    if own_node is not None:
+    if barred:
+        end.append("grad_fn=<Invalid>")
+    elif own_node is not None:
         end.append("requires_grad=True" if is_leaf_node(own_node) else f"grad_fn=<{_name(x)}>")
     duals = sys.modules.get("tapegrad.torch.autograd.forward_ad")
     tangent = None if duals is None else duals.tangent_of(x)

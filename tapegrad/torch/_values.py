@@ -32,7 +32,7 @@ _NO_TRUTH = (
 
 def _read(x: Any, refusal: str) -> np.ndarray[Any, Any]:
     """The values as NumPy has them; refused where each item of a batch has its own."""
-    raw, _ = x.read()
+    raw = x.array if isinstance(x, Tensor) else x.read()[0]
     if type(raw) is Batched:
         raise RuntimeError(refusal)
     return np.asarray(getattr(raw, "bare", raw))
@@ -126,7 +126,7 @@ def _array_function(self: Any, function: Any, types: Any, args: Any, words: Any)
 
 def tolist(self: Any) -> Any:
     """Nested lists of Python numbers."""
-    raw = np.asarray(self.read()[0])
+    raw = np.asarray(self.array)
     return raw.astype(np.float32).tolist() if raw.dtype.kind == "V" else raw.tolist()
 
 

@@ -17,10 +17,11 @@ from tapegrad.core.tensor import Tensor as Core
 from tapegrad.registry.call import owned
 from tapegrad.registry.op import OPS, spec_of
 from tapegrad.registry.rules import variant_for
+from tapegrad.torch._modes import INFERENCE
 from tapegrad.torch._node_names import tag
 from tapegrad.torch._recorder import OWNERS, is_enabled, switch
 from tapegrad.torch._storage import Storage, owner
-from tapegrad.torch._tensor import ORDINARY, STYLE, Tensor, settle_class, wrap
+from tapegrad.torch._tensor import ORDINARY, STYLE, Tensor, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,8 +34,9 @@ if TYPE_CHECKING:
 class View:
     """How a view comes from its base.
 
-    `cut`: it shares memory alone, not history.  `untracked`: it was taken where nothing was recorded.  `several`: the name
-    of an op that gave it along with others, and its number among them.  `custom`: that of the `Function` whose one output it is.
+    `cut`: it shares memory alone, not history.  `untracked`: the mode that it was taken in, where nothing was recorded, or
+    that with "above", if it is a view of one that was.  `several`: the name of an op that gave it along with others, and its
+    number among them.  `custom`: that of the `Function` whose one output it is.
     """
 
     __slots__ = ("base", "custom", "cut", "several", "steps", "untracked")
@@ -43,9 +45,14 @@ class View:
         self.base = base
         self.steps = steps
         self.cut = cut
-        self.untracked = state.active is not OWNERS and not is_enabled()
+        self.untracked = "" if state.active is OWNERS or is_enabled() else "inference_mode" if INFERENCE.on else "no_grad"
         self.several = several
         self.custom: str | None = None
+
+    @property
+    def is_barred(self) -> bool:
+        """Whether it cannot follow its base, once there was a write, by the steps that it was taken by."""
+        return bool(self.several or self.custom or (self.untracked and not self.cut))
 
 
 def store_of(x: Any) -> Storage:
@@ -106,9 +113,10 @@ def join(x: Any, y: Any, step: Step, several: tuple[str, int] | None) -> Any:
     if above is None or above.cut:
         y._view = View(x, (step,), False, several)
     else:
-        y._view = View(above.base, (*above.steps, step), False, several or above.several)
+        y._view = View(above.base, (*above.steps, step), False, several or (above.several and (above.several[0], 0)))
         y._view.custom = above.custom
-        y._view.untracked |= above.untracked
+        if above.untracked and not y._view.untracked:
+            y._view.untracked = above.untracked.split()[0] + " above"
     y._store = store
     kind = type(x)
     if kind not in ORDINARY:
@@ -198,90 +206,12 @@ def alias(x: Any, *, apart: bool = False) -> Any:
     return y
 
 
-def spoil(store: Storage, but: Any, history: bool, *, moved: bool = False) -> None:
-    """Make views stale after a write to the memory that they share, `but` for the one that was written to.
-
-    `moved`, if the values are somewhere else now.
-    """
-    kept = []
-    for ref in store.fresh:
-        t = ref()
-        if t is None:
-            continue
-        info = t._view
-        if t is but or (type(t.array) is np.ndarray and not moved and (info.cut or info.untracked or not history)):
-            kept.append(ref)
-        else:
-            t.__class__ = STALE_AS.get(type(t), Stale)
-    store.fresh = kept
+NODE: Any = Core.node
 
 
-def regenerate(x: Any) -> None:
-    """Let a stale view be what its base says."""
-    x.__class__ = Tensor
-    settle_class(x)
-    info = x._view
-    t = wrap(info.base.array, info.base.node)
-    if info.cut:
-        x.array = t.array
-    else:
-        was = switch(not info.untracked)
-        try:
-            for run, _ in info.steps:
-                t = run(t)
-        finally:
-            switch(was)
-        if type(x.array) is not np.ndarray or type(t.array) is not np.ndarray or owner(t.array) is not owner(x.array):
-            x.array = t.array
-        if not info.untracked:
-            x.node = t.node
-            if t.node is not None and t.node is not info.base.node:
-                tag(t.node, "AsStrided0").shown = (info.base.node,)
-    x.like = None
-    x._store.join(x)
-
-
-#: What a view of a class of a program's becomes, by that class.
-STALE_AS: dict[type, type] = {}
-
-
-class Stale(Tensor):
-    """A view whose base was written to since it was last read."""
-
-    __slots__ = ()
-
-    def read(self) -> tuple[Any, Any]:
-        regenerate(self)
-        return self.array, self.node
-
-    def _get_array(self) -> Any:
-        regenerate(self)
-        return self.array
-
-    def _set_array(self, value: Any) -> None:
-        _ARRAY.__set__(self, value)
-
-    def _get_node(self) -> Any:
-        regenerate(self)
-        return self.node
-
-    def _set_node(self, value: Any) -> None:
-        regenerate(self)
-        self.node = value
-
-    def _get_like(self) -> None:
-        return None
-
-    def _set_like(self, value: Any) -> None:
-        _LIKE.__set__(self, value)
-
-
-_ARRAY: Any = Core.array
-_LIKE: Any = Core.like
-Stale.array = property(Stale._get_array, Stale._set_array)
-Stale.node = property(Stale._get_node, Stale._set_node)  # type: ignore[assignment]
-Stale.like = property(Stale._get_like, Stale._set_like)
-Stale.__name__ = Stale.__qualname__ = "Tensor"
+def node_before(x: Any) -> Any:
+    """The node that a tensor had before what it is a view of was written to, if it has not been read since."""
+    return NODE.__get__(x)
 
 
 def put_back(info: View, new: Any) -> Any:

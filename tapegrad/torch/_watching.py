@@ -7,7 +7,8 @@ import threading
 import weakref
 from typing import Any
 
-from tapegrad.core.backward import hooked
+from tapegrad.core.backward import Hooked, hooked
+from tapegrad.core.node import make_node
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.core.tensor import linked
 from tapegrad.torch._elsewhere import LEVELS, lend
@@ -100,6 +101,34 @@ def hooks_of(node: Any) -> dict[int, Any]:
     made.hooks = calls
     op.before.insert(0, made)  # before what keeps the gradient, whenever that was asked for
     return calls
+
+
+#: The nodes that somebody holds, as they are shown, by their ids.
+SHOWN: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+
+
+def is_held(node: Any, above: Any) -> bool:
+    """Whether anybody could see what passes the nodes from one up to another, which is not asked."""
+    while node is not None and node is not above:
+        if type(node.op) is Hooked or id(node) in SHOWN:
+            return True
+        node = node.p
+    return False
+
+
+def bare(node: Any, above: Any) -> Any:
+    """The same steps from a node up to another, of which nobody knows: with no hooks, and none to come.
+
+    What is written to a view passes its gradient to the base as that was, by a way of its own.
+    """
+    chain = []
+    while node is not None and node is not above:
+        chain.append(node)
+        node = node.p
+    for n in reversed(chain):
+        op = n.op.op if type(n.op) is Hooked else n.op
+        node = make_node(op, node, n.q, n.s, n.t, n.owners)
+    return node
 
 
 def register_post_accumulate_grad_hook(x: Any, hook: Any) -> Handle:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, NoReturn
 
 import numpy as np
 
+from tapegrad.core.node import WATCH, make_node
 from tapegrad.torch._modes import INFERENCE
-from tapegrad.torch._recorder import is_enabled, is_leaf_node, own
-from tapegrad.torch._tensor import OF_NUMPY, Tensor
-from tapegrad.torch._views import View, laid_out, view_of
+from tapegrad.torch._node_names import name_of
+from tapegrad.torch._recorder import OWNERS, is_enabled, is_leaf_node, own, switch
+from tapegrad.torch._tensor import OF_NUMPY, Tensor, wrap
+from tapegrad.torch._views import View, laid_out, node_before, view_of
 
 _VIEW_OF_LEAF = "a view of a leaf Variable that requires grad is being used in an in-place operation."
 
@@ -38,9 +41,9 @@ def check(x: Any, *, as_view: bool = False, part: Any = None, constant: bool = F
         )
     if not is_enabled():
         return
-    node = own(x.node)
     info = view_of(x)
-    if info is not None and not (info.cut and info.custom is None and info.several is None):
+    node = own(x.node if info is None or not info.is_barred else node_before(x))
+    if info is not None and (info.is_barred or not info.cut):
         check_view(x, info, node)
     elif node is not None and is_leaf_node(node):
         raise RuntimeError(
@@ -53,25 +56,57 @@ def check_view(x: Any, info: View, node: Any, value: Any = None) -> None:
     base = None if info.cut else own(info.base.node)
     if base is None and node is None and value is None:
         return
-    if info.several is not None:
-        raise RuntimeError(
-            f"Output {info.several[1]} of {info.several[0]} is a view and is being modified inplace. This view is the output of a function "
-            "that returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace "
-            "the inplace operation by an out-of-place one."
-        )
-    if info.custom is not None:
-        raise RuntimeError(
-            f"Output 0 of {info.custom} is a view and is being modified inplace. This view was created inside a custom Function (or "
-            "because an input was returned as-is) and the autograd logic to handle view+inplace would override the custom backward "
-            "associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by "
-            "cloning the output of the custom Function."
-        )
-    if info.untracked:
-        raise RuntimeError(
-            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case "
-            "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
-            "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the "
-            "inplace to be tracked)."
-        )
-    if base is not None and is_leaf_node(base):
+    if info.is_barred:
+        refuse_view(x, info)
+    if (base is not None and is_leaf_node(base)) or (node is not None and is_leaf_node(node)):
         raise RuntimeError(_VIEW_OF_LEAF)
+
+
+def refuse_view(x: Any, info: View, *, of_base: bool = False) -> NoReturn:
+    """Raise, since a view, or its base, was written to, and what is between them cannot be computed anew."""
+    node = own(node_before(x))
+    if node is not None and node.op.name == "pick":
+        node = node.p
+    mode, above = info.untracked.split()[0] if info.untracked else "", " " in info.untracked
+    if node is None and not (above and own(info.base.node) is not None):
+        subject = f"A view was created in {'inference mode' if mode == 'inference_mode' else 'no_grad mode'}"
+    else:
+        by = re.sub("Backward[0-9]*$", "", name_of(node) if node is not None else _probed(info))
+        subject = f"Output {info.several[1] if info.several else 0} of {by} is a view"
+        if above:
+            subject += " of a view which was created in no_grad mode"
+    start = f"{subject} and {'its base or another view of its base has been' if of_base else 'is being'} modified inplace"
+    if node is None or mode:
+        start += " in normal mode" if mode == "inference_mode" else " with grad mode enabled"
+    if mode:
+        raise RuntimeError(
+            f"{start}. Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
+            f"both the view and the inplace either both inside the {mode} block (if you don't want the inplace to be tracked) or both "
+            "outside (if you want the inplace to be tracked)."
+        )
+    if info.several:
+        raise RuntimeError(
+            f"{start}. This view is the output of a function that returns multiple views. Such functions do not allow the output views "
+            "to be modified inplace. You should replace the inplace operation by an out-of-place one."
+        )
+    raise RuntimeError(
+        f"{start}. This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+        "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. "
+        "This behavior is forbidden. You can fix this by cloning the output of the custom Function."
+    )
+
+
+def _probed(info: View) -> str:
+    """The name of the op that a view was taken by, of one that has no node."""
+    if not info.steps:
+        return "View"
+    t = wrap(np.empty(laid_out(info.base).shape))
+    for run, _ in info.steps[:-1]:
+        t = run(t)
+    t.node = make_node(WATCH, None, None, None, None, OWNERS)
+    was = switch(True)
+    try:
+        node = info.steps[-1][0](t).node
+    finally:
+        switch(was)
+    return name_of(node)

@@ -21,6 +21,7 @@ from tapegrad.torch._recorder import is_enabled, is_leaf_node, own, switch
 from tapegrad.torch._storage import wrote
 from tapegrad.torch._tensor import STYLE, Tensor, wrap
 from tapegrad.torch._views import alias, store_of, view_of
+from tapegrad.torch._watching import bare, is_held
 from tapegrad.torch.autograd._function_context import BackwardCFunction, FunctionCtx, Saved
 from tapegrad.torch.autograd._function_steps import FunctionOp
 
@@ -187,6 +188,10 @@ def _record(
     ctx._are_tensors = tuple(isinstance(y, Core) for y in outputs)
     ctx._fixed = frozenset(i for i, y in enumerate(ys) if _is_constant(y, fixed))
     ctx._written = {i: next(k for k, a in enumerate(args) if a is y) for i, y in enumerate(ys) if id(y) in dirty & given.keys()}
+    for i in ctx._written.values():
+        info = view_of(args[i])
+        if info is not None and is_held(nodes[i], info.base.node):
+            nodes[i] = bare(nodes[i], info.base.node)
     node = _node(cls, ctx, args, nodes, raws)
     if node is None:
         for y in ys:
@@ -219,7 +224,7 @@ def _forbid_writes(y: Any, name: str, number: int | None) -> None:
     """A view that a Function gives: a write to it would pass by the Function's derivative."""
     info = view_of(y)
     if info is not None and is_enabled():
-        info.untracked = False
+        info.untracked = ""
         if number is not None:
             info.several = name, number
         else:

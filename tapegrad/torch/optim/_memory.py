@@ -10,9 +10,10 @@ from tapegrad.core.node import tick
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.kernels.numpy_scatter import ROW_KERNELS
 from tapegrad.torch._inplace import commit
+from tapegrad.torch._stale import spoil
 from tapegrad.torch._storage import wrote
 from tapegrad.torch._tensor import STYLE, Tensor, wrap
-from tapegrad.torch._views import spoil, store_of
+from tapegrad.torch._views import store_of
 
 
 def read(t: Any) -> Any:
@@ -48,7 +49,7 @@ def replaced(p: Any, array: Any) -> None:
         store = store_of(p)
         wrote(store, raw)
         if store.fresh:
-            spoil(store, p, False)
+            spoil(store, p)
     else:
         before = tick()
         commit(p, wrap(array), before)
