@@ -8,7 +8,7 @@ from math import e, inf, nan, pi
 from typing import Any as _Any
 
 from tapegrad.silence import silence as _silence
-from tapegrad.torch import _functions, _info, _members, _tagged, autograd
+from tapegrad.torch import _functions, _info, _members, _refusals, _tagged, autograd
 from tapegrad.torch._construct import as_tensor, from_dlpack, from_numpy, tensor
 from tapegrad.torch._devices import device
 from tapegrad.torch._dtypes import NAMES as _DTYPES
@@ -95,5 +95,6 @@ def __getattr__(name: str) -> _Any:
 globals().update(_functions.install())
 _functions.add_in_place(Tensor, globals())
 _tagged.name_all(globals())
+_refusals.refuse_all(globals())
 _tagged.name_all(Tensor)
 globals().update({name: getattr(_info, name) for name in _info.NAMES})

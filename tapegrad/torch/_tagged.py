@@ -9,8 +9,8 @@ from tapegrad.core.node import tick
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.torch._node_names import tag
 from tapegrad.torch._node_table import FUNCTIONS, NAMED_ALONE
+from tapegrad.torch._refusals import FAILED, bound, refusal, shown_name
 from tapegrad.torch._tensor import Tensor
-from tapegrad.torch._unpacking import bound, no_tensor
 from tapegrad.torch._views import view_of
 
 _Call = tuple[tuple[Any, ...], dict[str, Any]]
@@ -103,13 +103,14 @@ def _choice(special: Any) -> Any:
     return None
 
 
-def named(function: Any, name: str, pattern: Any) -> Any:
+def named(function: Any, name: str, pattern: Any, where: str = "") -> Any:
     """The function, with its node named as PyTorch names it, and the nodes between that and its arguments out of sight."""
     pairs = isinstance(pattern, str) and pattern.endswith("+")
     fixed = pattern.rstrip("+") if isinstance(pattern, str) else ""
     choice = _choice(pattern)
     in_place, by_place = name.endswith("_"), "$" in fixed
     alone = name in NAMED_ALONE
+    shown = shown_name(name, where.removeprefix("tapegrad."))
 
     @functools.wraps(function)
     def wrapped(*args: Any, **words: Any) -> Any:
@@ -117,8 +118,10 @@ def named(function: Any, name: str, pattern: Any) -> Any:
         start = tick()
         try:
             y = function(*args, **words)
-        except AttributeError as error:
-            raise no_tensor(name, bound(function, args, words), error) from None
+        except FAILED:
+            if (found := refusal(shown, bound(function, args, words))) is not None:
+                raise found from None
+            raise
         if alone and type(y) is Tensor and (y.node is None or y.node.op.name == name):
             return y
         for found in y if isinstance(y, tuple) else (y,):
@@ -144,7 +147,7 @@ def name_all(space: Any, others: Any = None) -> None:
             pattern = _BY_ARGUMENTS.get(name) or FUNCTIONS.get(name) or _BY_ARGUMENTS.get(plain) or FUNCTIONS.get(plain)
         if pattern is None:
             continue
-        made = named(found, name, pattern)
+        made = named(found, name, pattern, space["__name__"] if isinstance(space, dict) else "")
         if isinstance(space, dict):
             made.__module__ = space["__name__"]  # where pickle finds it: the module that it was defined in has the plain one
             space[name] = made

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, final
 
 from tapegrad.torch._inplace import in_place
 from tapegrad.torch._recorder import is_enabled
+from tapegrad.torch._refusals import FAILED, LOOKING_FIRST, SEQUENCES, TENSORS, refusal, shown_name
 from tapegrad.torch._tensor import STYLE, Tensor
-from tapegrad.torch._unpacking import no_tensor
 from tapegrad.torch._warnings import warn_once
 
 if TYPE_CHECKING:
@@ -99,15 +99,27 @@ def _function(signature: str, body: str, names: Mapping[str, Any], space: dict[s
     for p in checked:
         lines += [f"    if {p} is MISSING:", f"        raise missing({name!r}, {p!r})"]
     text = re.sub(r"\bS\.(\w+)", r"S_\1", body)
-    given = "".join(f"({q!r}, {q}), " for p, _ in params if (q := p.lstrip("*")) not in ("", "self"))
-    lines += [
-        "    try:",
-        *(["        if out is not None:", f"            return into({name!r}, out, {text})"] if out else []),
-        f"        return {text}",
-        "    except AttributeError as error:",
-        f"        raise no_tensor({name!r}, ({given}), error) from None",
-    ]
-    space.update({**names, "MISSING": MISSING, "missing": missing, "into": into, "scalar_first": scalar_first, "no_tensor": no_tensor})
+    named = [(p.lstrip("*"), default) for p, default in params if p not in ("*", "self")]
+    given = "".join(
+        f"({p!r}, {i + 1}, {p}, {default is None}), " for i, (p, default) in enumerate(named) if p in TENSORS or p in SEQUENCES
+    )
+    run = [*(["    if out is not None:", f"        return into({name!r}, out, {text})"] if out else []), f"    return {text}"]
+    if name in LOOKING_FIRST and parts[0] != "self":
+        asked = f"type({parts[0]}) is not Tensor and (found := refusal({shown_name(name, where)!r}, ({given}))) is not None"
+        run = [f"    if {asked}:", "        raise found", *run]
+        space["Tensor"] = Tensor
+    if given:
+        run = [
+            "    try:",
+            *(f"    {line}" for line in run),
+            "    except FAILED:",
+            f"        if (found := refusal({shown_name(name, where)!r}, ({given}))) is not None:",
+            "            raise found from None",
+            "        raise",
+        ]
+    lines += run
+    space.update({**names, "MISSING": MISSING, "missing": missing, "into": into, "scalar_first": scalar_first})
+    space.update({"refusal": refusal, "FAILED": FAILED})
     space["__name__"] = f"tapegrad.{where}"
     for op in set(re.findall(r"\bS\.(\w+)", body)):
         space[f"S_{op}"] = getattr(STYLE, op)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.torch._refusals import refuse_all
 from tapegrad.torch._tagged import NN, name_all
 from tapegrad.torch.nn.functional import (
     activation,
@@ -22,6 +23,7 @@ _PARTS = (activation, attention, ctc, distance, images, loss, norm, resizing, sa
 for _part in _PARTS:
     globals().update({name: getattr(_part, name) for name in _part.__all__})
 name_all(globals(), NN)
+refuse_all(globals())
 
 
 def __getattr__(name: str) -> Any:

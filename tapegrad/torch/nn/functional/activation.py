@@ -13,6 +13,7 @@ from tapegrad.torch._functions import pointwise
 from tapegrad.torch._functions import softmax as _softmax
 from tapegrad.torch._functions._build import compiled
 from tapegrad.torch._inplace import update
+from tapegrad.torch._refusals import FAILED, refusal
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import wrap
 
@@ -132,16 +133,26 @@ for _signature, _body in _PLAIN.items():
 
 def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """exp(x) divided by its sum along an axis."""
-    if dim is None:
-        dim = _softmax.implicit("softmax", len(input.array.shape))
-    return _softmax.along(S.softmax, input, dim, dtype)
+    try:
+        if dim is None:
+            dim = _softmax.implicit("softmax", len(input.array.shape))
+        return _softmax.along(S.softmax, input, dim, dtype)
+    except FAILED:
+        if (found := refusal("nn.functional.softmax", (("input", 1, input, True),))) is not None:
+            raise found from None
+        raise
 
 
 def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """The logarithm of `softmax`."""
-    if dim is None:
-        dim = _softmax.implicit("log_softmax", len(input.array.shape))
-    return _softmax.along(S.log_softmax, input, dim, dtype)
+    try:
+        if dim is None:
+            dim = _softmax.implicit("log_softmax", len(input.array.shape))
+        return _softmax.along(S.log_softmax, input, dim, dtype)
+    except FAILED:
+        if (found := refusal("nn.functional.log_softmax", (("input", 1, input, True),))) is not None:
+            raise found from None
+        raise
 
 
 def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:

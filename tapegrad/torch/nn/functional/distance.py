@@ -10,6 +10,7 @@ import tapegrad.nn  # noqa: F401  declares its ops
 from tapegrad.kernels.batched import Batched, innermost, values_of
 from tapegrad.registry.places import is_at_hand
 from tapegrad.torch._functions._build import FUNCTIONS
+from tapegrad.torch._refusals import FAILED, refusal
 from tapegrad.torch._shapes import t, transpose
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import wrap
@@ -21,13 +22,19 @@ _dense, _matmul, _matmul_adjoint = S.dense, S.matmul, S.matmul_adjoint
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """x @ weight.T + bias."""
-    if len(weight.array.shape) == 2 and weight.array.dtype.kind != "c":
-        if bias is not None:
-            return _dense(input, weight, bias)
-        if len(input.array.shape) == 2:
-            return _matmul_adjoint(input, weight)
-    y = _matmul(input, t(weight) if len(weight.array.shape) < 3 else transpose(weight, -1, -2))
-    return y if bias is None else S.add(y, bias)
+    try:
+        if len(weight.array.shape) == 2 and weight.array.dtype.kind != "c":
+            if bias is not None:
+                return _dense(input, weight, bias)
+            if len(input.array.shape) == 2:
+                return _matmul_adjoint(input, weight)
+        y = _matmul(input, t(weight) if len(weight.array.shape) < 3 else transpose(weight, -1, -2))
+        return y if bias is None else S.add(y, bias)
+    except FAILED:
+        given = (("input", 1, input, True), ("weight", 2, weight, True), ("bias", 3, bias, False))
+        if (found := refusal("linear", given)) is not None:
+            raise found from None
+        raise
 
 
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
