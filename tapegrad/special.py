@@ -1,6 +1,7 @@
 """Special functions."""
 
 from tapegrad.elsewhere import absent as _absent
+from tapegrad.ops import bessel as _bessel
 from tapegrad.ops import functions as _functions
 from tapegrad.ops import incomplete as _incomplete
 from tapegrad.ops import nn_activation as _activation
@@ -9,10 +10,14 @@ from tapegrad.ops import special as _ops
 from tapegrad.registry.public import at_home as _at_home
 
 bessel_i = _ops.bessel_i.entry
+bessel_j = _bessel.bessel_j.entry
+bessel_k = _bessel.bessel_k.entry
+bessel_y = _bessel.bessel_y.entry
 beta = _ops.beta.entry
 betainc = _incomplete.betainc.entry
 betaln = _ops.betaln.entry
 cbrt = _functions.cbrt.entry
+dawsn = _bessel.dawsn.entry
 digamma = _ops.digamma.entry
 entr = _ops.entr.entry
 erf = _ops.erf.entry
@@ -20,7 +25,10 @@ erfc = _ops.erfc.entry
 erfcinv = _ops.erfcinv.entry
 erfcx = _ops.erfcx.entry
 erfinv = _ops.erfinv.entry
+expi = _bessel.expi.entry
 expit = _functions.expit.entry
+fresnel_cos = _bessel.fresnel_cos.entry
+fresnel_sin = _bessel.fresnel_sin.entry
 gamma = _ops.gamma.entry
 gammainc = _incomplete.gammainc.entry
 gammaincc = _incomplete.gammaincc.entry
@@ -31,27 +39,33 @@ i1 = _ops.i1.entry
 i1e = _ops.i1e.entry
 kl_div = _ops.kl_div.entry
 log_ndtr = _ops.log_ndtr.entry
+log_sigmoid = _activation.logsigmoid.entry
+log_softmax = _softmax.log_softmax.entry
 logit = _ops.logit.entry
+logsumexp = _softmax.logsumexp.entry
 multigammaln = _ops.multigammaln.entry
 ndtr = _ops.ndtr.entry
 ndtri = _ops.ndtri.entry
 polygamma = _ops.polygamma.entry
 rel_entr = _ops.rel_entr.entry
+scaled_bessel_k = _bessel.scaled_bessel_k.entry
 sinc = _ops.sinc.entry
+softmax = _softmax.softmax.entry
+spence = _bessel.spence.entry
 xlog1py = _ops.xlog1py.entry
 xlogy = _ops.xlogy.entry
 zeta = _ops.zeta.entry
-log_sigmoid = _activation.logsigmoid.entry
-logsumexp = _softmax.logsumexp.entry
-softmax = _softmax.softmax.entry
-log_softmax = _softmax.log_softmax.entry
 
 __all__ = [
     "bessel_i",
+    "bessel_j",
+    "bessel_k",
+    "bessel_y",
     "beta",
     "betainc",
     "betaln",
     "cbrt",
+    "dawsn",
     "digamma",
     "entr",
     "erf",
@@ -59,7 +73,10 @@ __all__ = [
     "erfcinv",
     "erfcx",
     "erfinv",
+    "expi",
     "expit",
+    "fresnel_cos",
+    "fresnel_sin",
     "gamma",
     "gammainc",
     "gammaincc",
@@ -79,8 +96,10 @@ __all__ = [
     "ndtri",
     "polygamma",
     "rel_entr",
+    "scaled_bessel_k",
     "sinc",
     "softmax",
+    "spence",
     "xlog1py",
     "xlogy",
     "zeta",

@@ -48,6 +48,10 @@ def _erfcx(x):
     return mp.exp(x * x) * mp.erfc(x)
 
 
+def _dawson(x):
+    return mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x)
+
+
 def _bessel_slope(n, x):
     return (mp.besseli(n - 1, x) + mp.besseli(n + 1, x)) / 2
 
@@ -112,6 +116,15 @@ FUNCTIONS = {
     "i1": (lambda x: mp.besseli(1, x), lambda x: _bessel_slope(1, x), [1e-10, 0.1, 1, 10, 100, 700, -3]),
     "i0e": (_scaled(0), _scaled_slope(0), [1e-10, 0.1, 1, 10, 24, 26, 100, -3, -1e3]),
     "i1e": (_scaled(1), _scaled_slope(1), [1e-10, 0.1, 1, 10, 25.5, 27, 100, -3, -1e3]),
+    "dawsn": (_dawson, lambda x: 1 - 2 * x * _dawson(x), [1e-10, 0.1, 0.5, 1.2, -2]),
+    "expi": (mp.ei, lambda x: mp.exp(x) / x, [1e-10, 0.1, 1, 10, -0.5, -3]),
+    "fresnel_cos": (mp.fresnelc, lambda x: mp.cos(mp.pi * x * x / 2), [1e-10, 0.1, 0.5, 0.9, -0.7]),
+    "fresnel_sin": (mp.fresnels, lambda x: mp.sin(mp.pi * x * x / 2), [0.1, 0.5, 0.9, -0.7]),
+    "spence": (
+        lambda x: mp.polylog(2, 1 - x).real,
+        lambda x: mp.log(x) / (1 - x) if x != 1 else mp.mpf(-1),
+        [1e-10, 0.1, 0.5, 0.995, 1.001, 1.005, 1.9],
+    ),
     "sinc": (
         mp.sincpi,
         lambda x: (mp.cospi(x) - mp.sincpi(x)) / x,
@@ -174,6 +187,7 @@ HIGHER = {
     "i0": lambda x: mp.besseli(0, x), "i1": lambda x: mp.besseli(1, x), "sinc": mp.sincpi,
     "ndtri": lambda x: mp.sqrt(2) * mp.erfinv(2 * x - 1),
     "i0e": lambda x: mp.exp(-x) * mp.besseli(0, x), "i1e": lambda x: mp.exp(-x) * mp.besseli(1, x), "digamma": mp.digamma,
+    "dawsn": _dawson, "expi": mp.ei, "fresnel_cos": mp.fresnelc, "fresnel_sin": mp.fresnels,
     "expit": lambda x: 1 / (1 + mp.exp(-x)), "erfinv": mp.erfinv, "logit": lambda x: mp.log(x / (1 - x)),
 }
 
@@ -263,6 +277,26 @@ def test_gradients_are_those_of_pytorch(name, theirs):
     found = value_and_gradient(getattr(SP, name), x)
     np.testing.assert_allclose(found[0], y.detach().numpy(), rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(found[1], torch.autograd.grad(y.sum(), t)[0].numpy(), rtol=1e-10)
+
+
+@pytest.mark.parametrize(("ours", "exact"), [
+    (SP.bessel_j, mp.besselj), (SP.bessel_y, mp.bessely), (SP.bessel_k, mp.besselk),
+    (SP.scaled_bessel_k, lambda n, x: mp.exp(x) * mp.besselk(n, x)),
+])
+@pytest.mark.parametrize("order", [-2, -1, 0, 1, 2, 3])
+def test_bessel_functions_and_their_slopes(ours, exact, order):
+    x = np.array([0.01, 0.4, 1.7, 5.2, 30.0])
+    y, g = value_and_gradient(lambda x: ours(order, x), x)
+    for i, p in enumerate(x):
+        assert y[i] == pytest.approx(float(exact(order, mp.mpf(p))), rel=1e-12, abs=1e-13)
+        assert g[i] == pytest.approx(float(mp.diff(lambda v: exact(order, v), mp.mpf(p))), rel=1e-11, abs=1e-13)
+
+
+def test_the_slopes_of_dilogarithm_and_bessel_functions_where_quotients_are_0_over_0():
+    for n, exact in enumerate((-1.0, 0.5, -2 / 3), 1):
+        assert float(nth(SP.spence, tg.asarray(1.0, dtype=tg.float64), n)) == pytest.approx(exact, rel=1e-14)
+    for n, exact in enumerate((0.5, 0.0, -0.375), 1):
+        assert float(nth(lambda x: SP.bessel_j(1, x), tg.asarray(0.0, dtype=tg.float64), n)) == exact
 
 
 # -- arguments -----------------------------------------------------------------------------------------

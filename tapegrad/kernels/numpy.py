@@ -196,10 +196,12 @@ _np: Any = np  # whose type hints know `keepdims` as True and as False, but not 
 #: Kernels of modules that are imported when one of them is first asked for: together they take as long as a tenth of the package.
 _LATER = {
     "numpy_conv": "conv conv_input_grad conv_kernel_grad fold unfold",
+    "numpy_norm": "standardize standardize_cotangent",
     "numpy_pool": "window_argmax window_max window_put window_spread window_sum window_take",
     "numpy_recurrent": "lstm lstm_cotangent",
     "numpy_special": """
-        bessel_i beta betainc betaln digamma entr erf erfc erfcinv erfcx erfinv gamma gammainc gammaincc gammaln
+        bessel_i bessel_j bessel_k bessel_y beta betainc betaln dawsn digamma entr erf erfc erfcinv erfcx erfinv
+        expi fresnel_cos fresnel_sin gamma gammainc gammaincc gammaln scaled_bessel_k spence
         i0 i0e i1 i1e kl_div log_ndtr logit ndtr ndtri normal_hazard polygamma polygamma_gap rel_entr scaled_bessel_slope
         scaled_erfc_integral sinc sinc_derivative xlog1py xlogy zeta
     """,

@@ -73,6 +73,9 @@ gammaincc = _scipy("gammaincc")
 xlogy = _scipy("xlogy")
 xlog1py = _scipy("xlog1py")
 entr = _scipy("entr")
+dawsn = _scipy("dawsn")
+expi = _scipy("expi")
+spence = _scipy("spence")
 rel_entr = _scipy("rel_entr")
 kl_div = _scipy("kl_div")
 i0 = _scipy("i0")
@@ -227,6 +230,21 @@ def by_ratios(n: int, x: Any) -> Any:
     return y
 
 
+# -- Fresnel's integrals ------------------------------------------------------------------------------
+@_precise
+def fresnel_cos(x: Any) -> Any:
+    from scipy import special
+
+    return special.fresnel(x)[1]
+
+
+@_precise
+def fresnel_sin(x: Any) -> Any:
+    from scipy import special
+
+    return special.fresnel(x)[0]
+
+
 # -- Bessel functions ----------------------------------------------------------------------------------
 @_by_integer
 def bessel_i(n: int, x: Any) -> Any:
@@ -234,6 +252,38 @@ def bessel_i(n: int, x: Any) -> Any:
     from scipy import special
 
     return special.i0(x) if n == 0 else special.i1(x) if abs(n) == 1 else special.iv(n, x)
+
+
+@_by_integer
+def bessel_j(n: int, x: Any) -> Any:
+    """The Bessel function of the first kind."""
+    from scipy import special
+
+    return special.j0(x) if n == 0 else special.j1(x) if n == 1 else special.jv(n, x)
+
+
+@_by_integer
+def bessel_y(n: int, x: Any) -> Any:
+    """The Bessel function of the second kind."""
+    from scipy import special
+
+    return special.y0(x) if n == 0 else special.y1(x) if n == 1 else special.yv(n, x)
+
+
+@_by_integer
+def bessel_k(n: int, x: Any) -> Any:
+    """The modified Bessel function of the second kind."""
+    from scipy import special
+
+    return special.k0(x) if n == 0 else special.k1(x) if abs(n) == 1 else special.kv(n, x)
+
+
+@_by_integer
+def scaled_bessel_k(n: int, x: Any) -> Any:
+    """exp(x) times the modified Bessel function of the second kind."""
+    from scipy import special
+
+    return special.k0e(x) if n == 0 else special.k1e(x) if abs(n) == 1 else special.kve(n, x)
 
 
 @_by_integer

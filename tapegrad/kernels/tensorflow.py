@@ -62,7 +62,23 @@ from tapegrad.kernels.tensorflow_basics import (  # noqa: F401  re-exported: the
     where,
 )
 from tapegrad.kernels.tensorflow_basics import cast_to as cast  # noqa: F401
-from tapegrad.kernels.tensorflow_bessel import bessel_i, i0, i0e, i1, i1e, scaled_bessel_slope  # noqa: F401
+from tapegrad.kernels.tensorflow_bessel import (  # noqa: F401
+    bessel_i,
+    bessel_j,
+    bessel_k,
+    bessel_y,
+    dawsn,
+    expi,
+    fresnel_cos,
+    fresnel_sin,
+    i0,
+    i0e,
+    i1,
+    i1e,
+    scaled_bessel_k,
+    scaled_bessel_slope,
+    spence,
+)
 from tapegrad.kernels.tensorflow_conv import conv, conv_input_grad, conv_kernel_grad, fold, unfold  # noqa: F401
 from tapegrad.kernels.tensorflow_entropy import entr, kl_div, rel_entr, xlog1py, xlogy  # noqa: F401
 from tapegrad.kernels.tensorflow_error import (  # noqa: F401

@@ -1,4 +1,4 @@
-"""TensorFlow kernels of modified Bessel functions."""
+"""TensorFlow kernels of Bessel functions, and of integrals that TensorFlow has."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from tapegrad.kernels.tensorflow_functions import exp, sqrt
 from tapegrad.kernels.tensorflow_special import by_integer, native
 
 i0, i0e, i1, i1e = native("BesselI0"), native("BesselI0e"), native("BesselI1"), native("BesselI1e")
+_FIRST = {kind: (native(f"Bessel{kind[0]}0{kind[1:]}"), native(f"Bessel{kind[0]}1{kind[1:]}")) for kind in ("J", "Y", "K", "Ke")}
+dawsn, expi, spence = native("Dawsn"), native("Expint"), native("Spence")
+fresnel_cos, fresnel_sin = native("FresnelCos"), native("FresnelSin")
 
 
 def _bound(n: int) -> float:
@@ -84,3 +87,50 @@ def scaled_bessel_slope(n: int, x: Any) -> Any:
     return y
 
 
+def _upwards(kind: str, n: int, x: Any, turned: float) -> Any:
+    """From the orders 0 and 1, which TensorFlow has, by y[k + 1] = 2 k / x y[k] - turned y[k - 1] (DLMF 10.6.1, 10.29.1)."""
+    first, second = _FIRST[kind]
+    if n < 2:
+        return (second if n else first)(x)
+    before, y = first(x), second(x)
+    for k in range(1, n):
+        before, y = y, y * (2.0 * k) / x - before * turned
+    return y
+
+
+@by_integer
+def bessel_j(n: int, x: Any) -> Any:
+    """The Bessel function of the first kind: near 0, where the recurrence loses digits, by its power series (DLMF 10.2.2)."""
+    m = abs_int(n)
+    if m < 2:
+        y = _upwards("J", m, x, 1.0)
+    else:
+        near = less(abs(x), m + 1.0)
+        small = where(near, x, 1.0)
+        quarter = small * small * -0.25
+        total: Any = 1.0
+        for k in range(30 + 2 * m, 0, -1):
+            total = 1 + total * quarter * (1 / (k * (k + m)))
+        for k in range(1, m + 1):
+            total = total * small * (0.5 / k)
+        y = where(near, total, _upwards("J", m, where(near, m + 1.0, x), 1.0))
+    return -y if n < 0 and n % 2 else y
+
+
+@by_integer
+def bessel_y(n: int, x: Any) -> Any:
+    """The Bessel function of the second kind."""
+    y = _upwards("Y", abs_int(n), x, 1.0)
+    return -y if n < 0 and n % 2 else y
+
+
+@by_integer
+def bessel_k(n: int, x: Any) -> Any:
+    """The modified Bessel function of the second kind."""
+    return _upwards("K", abs_int(n), x, -1.0)
+
+
+@by_integer
+def scaled_bessel_k(n: int, x: Any) -> Any:
+    """exp(x) times the modified Bessel function of the second kind."""
+    return _upwards("Ke", abs_int(n), x, -1.0)

@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 T = TypeVar("T")
+_OPERATORS = """
+    LinearOperator LinearOperatorAdjoint LinearOperatorBlockDiag LinearOperatorBlockLowerTriangular LinearOperatorCirculant
+    LinearOperatorCirculant2D LinearOperatorCirculant3D LinearOperatorComposition LinearOperatorDiag LinearOperatorFullMatrix
+    LinearOperatorHouseholder LinearOperatorIdentity LinearOperatorInversion LinearOperatorKronecker LinearOperatorLowRankUpdate
+    LinearOperatorLowerTriangular LinearOperatorPermutation LinearOperatorScaledIdentity LinearOperatorToeplitz
+    LinearOperatorTridiag LinearOperatorZeros
+"""
 #: Every exported object by its dotted names.
 EXPORTS: dict[str, Any] = {}
 #: Names that are imported when they are first asked for, with the modules that have them.
@@ -21,6 +28,7 @@ LATER = {
     "tapegrad.tf.compat.v1.keras": "tapegrad.tf",
     "tapegrad.tf.test.TestCase": "tapegrad.tf.testing",
     "tapegrad.tf.test.main": "tapegrad.tf.testing",
+    **{f"tapegrad.tf.linalg.{name}": "tapegrad.tf.linear_operators" for name in _OPERATORS.split()},
 }
 
 
@@ -76,6 +84,10 @@ class Namespace(ModuleType):
         found = getattr(importlib.import_module(module), name)
         setattr(self, name, found)
         return found
+
+    def __dir__(self) -> list[str]:
+        later = (name.removeprefix(self.__name__ + ".") for name in LATER if name.startswith(self.__name__ + "."))
+        return sorted({*vars(self), *(name for name in later if "." not in name)})
 
 
 def missing(where: str, name: str, there: Iterable[str]) -> str:

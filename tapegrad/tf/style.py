@@ -46,6 +46,7 @@ KINDS = {
         [
             *("erf", "erfc", "erfinv", "gammaln", "digamma", "atan2", "floor", "ceil", "isnan", "isinf", "isfinite"),
             *("i0", "i0e", "i1", "i1e", "polygamma", "zeta", "ndtri", "elu", "selu", "softsign", "logsigmoid", "logaddexp"),
+            *("dawsn", "expi", "bessel_j", "bessel_k", "bessel_y", "scaled_bessel_k", "fresnel_cos", "fresnel_sin", "spence"),
         ],
         _REAL,
     ),
