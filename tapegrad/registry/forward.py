@@ -89,10 +89,10 @@ def _pointwise(variant: Variant, node: Node, given: dict[str, Any], saved: dict[
             factor = rule
         if op.masks or op.cuts or (type(factor) in (int, float) and factor == 0):
             parts.append(F.mul_zero(factor, t))
-        elif op.singular:
-            parts.append(F.mul_zero(t, factor))
+        elif type(factor) in (int, float):
+            parts.append(t if factor == 1 else t * factor)
         else:
-            parts.append(t if type(factor) in (int, float) and factor == 1 else t * factor)
+            parts.append(F.mul_zeros(t, factor))
     total = _total(parts)
     if variant.general:
         shape, dtype = node.t[:2]

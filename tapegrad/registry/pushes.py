@@ -108,7 +108,8 @@ def _part(variant: Variant, i: int, recorded: bool, loaded: dict[str, None]) -> 
         partial = repr(rule)
     if op.masks or op.cuts or partial == "0":  # a tangent of what is not chosen has no part, whatever it is
         return f"F.mul_zero({partial}, t{i})"
-    return f"F.mul_zero(t{i}, {partial})" if op.singular else f"t{i} * {partial}"
+    # Where the cotangent that comes to an infinite partial would be zero, the tangent that has passed it is infinite, and meets a zero.
+    return f"t{i} * {partial}" if isinstance(rule, int | float) else f"F.mul_zeros(t{i}, {partial})"
 
 
 def _run(variant: Variant, tangents: dict[int, str], recorded: bool) -> str:

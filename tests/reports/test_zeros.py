@@ -63,6 +63,27 @@ def test_angles_picked_by_a_mask_do_not_meet_the_origin_that_it_leaves_out() -> 
     near(found, [-0.1, 0, 0], rtol=1e-12)
 
 
+ZERO_AFTER_INFINITE = {
+    "a number": lambda x: tg.sqrt(x) * 0.0,
+    "an array": lambda x: tg.sqrt(x) * array([0.0, 0.0]),
+    "itself": lambda x: tg.square(tg.sqrt(x)),
+    "a power": lambda x: tg.sqrt(x) ** 3,
+    "a cosine": lambda x: tg.cos(tg.sqrt(x)),
+    "an exponential": lambda x: tg.exp(tg.log(x)),
+    "a branch": lambda x: tg.where(x > 0, tg.sqrt(x), 0.0) * 1.0,
+}
+
+
+@pytest.mark.parametrize("name", ZERO_AFTER_INFINITE)
+def test_a_zero_after_an_infinite_derivative_stays_zero_in_both_modes(name: str) -> None:
+    f, x = ZERO_AFTER_INFINITE[name], array([0.0, 0.0])
+    assert gradient(f, x.numpy()).tolist() == [0, 0]
+    assert tg.jvp(f, (x,), (tg.ones_like(x),))[1].tolist() == [0, 0]
+    assert tg.vmap(lambda t: tg.jvp(f, (x,), (t,))[1])(tg.eye(2, dtype=tg.float64)).tolist() == [[0, 0], [0, 0]]
+    twice = tg.grad(lambda x: tg.sum(tg.jvp(f, (x,), (tg.zeros_like(x),))[1]))(x)
+    assert twice.tolist() == [0, 0]
+
+
 # -- distances ---------------------------------------------------------------------------------------------------
 NORMS = {
     "vector_norm": tg.linalg.vector_norm,
