@@ -27,15 +27,24 @@ def standardize(xp: Any, x: Any, /, *, axis: Any, epsilon: float) -> tuple[Any, 
     return y / xp.sqrt(variance + x.dtype.type(epsilon)), mean, variance
 
 
+def _cotangent_laws(draw: Any) -> Any:
+    x, params = _axes(draw)
+    kept = [1 if k in {a % x.ndim for a in params["axis"]} else n for k, n in enumerate(x.shape)]
+    return x, draw.filled(x.shape), draw.filled(kept, low=0.5, high=2), draw.filled(kept), draw.filled(kept), {"axis": params["axis"]}
+
+
+@composite(real=True, laws=_cotangent_laws, public=False)
+def standardize_cotangent(F: Any, g: Any, y: Any, s: Any, g_mean: Any, g_variance: Any, /, *, axis: Any) -> Any:
+    """The cotangent of `x` in `standardize`, from those of what it gives, its `y` and the standard deviation `s`."""
+    n = count(y.shape, axis)
+    along = (2 * s * g_variance - F.sum(g * y, axis=axis, keepdims=True) / s) / n
+    return g * (1 / s) + y * along + (g_mean - F.sum(g, axis=axis, keepdims=True) / s) / n
+
+
 def _standardize_pullback(F: Any, g: Any, x: Any, y: Any, axis: Any, epsilon: float) -> Any:
     """g_y through y, which does not change with shifts and scales of x; g_mean and g_variance directly."""
-    n = count(x.shape, axis)
-    gy, gm, gv = g
     y, _, variance = y
-    s = F.sqrt(variance + x.dtype.type(epsilon))
-    along = F.sum(gy * y, axis=axis, keepdims=True) / (-n * s) + 2 * gv * s / n
-    shift = gm / n - F.sum(gy, axis=axis, keepdims=True) / (n * s)
-    return gy * (1 / s) + y * along + shift
+    return F.standardize_cotangent(g[0], y, F.sqrt(variance + x.dtype.type(epsilon)), g[1], g[2], axis=axis)
 
 
 def _standardize_pushforward(F: Any, t: Any, x: Any, y: Any, axis: Any, epsilon: float) -> Any:
