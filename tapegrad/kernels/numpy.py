@@ -86,6 +86,7 @@ from numpy import round as round  # noqa: PLC0414
 from tapegrad.kernels import numpy_heap as _heap  # noqa: F401  for what it does
 from tapegrad.kernels.numpy_activation import (  # noqa: F401  kernels too
     expit,
+    huber,
     relu,
     relu_grad,
     sigmoid,

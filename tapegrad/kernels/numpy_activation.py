@@ -6,22 +6,36 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.kernels.numpy_bounds import at_least, between, own_number
+
 #: A scalar of an array's own dtype, as an array: ufuncs take it in half the time that they need for a number of Python's.
 _ONE = {np.dtype(t): np.ones((), t) for t in (np.float32, np.float64)}
-_ROW_OF_ZEROS = {np.dtype(t): np.zeros(1024, t) for t in (np.float32, np.float64)}
 
 
 def relu(x: Any) -> Any:
-    """The larger of `x` and 0.
+    """The larger of `x` and 0."""
+    return at_least(x, 0)
 
-    NumPy's maximum of two rows is three times as fast as that of a row and a scalar (measured: 9.7 us and 25 for 65,536
-    elements), so large arrays are compared with rows of zeros.
-    """
-    if type(x) is np.ndarray and x.size >= 16384 and x.flags.c_contiguous and x.dtype in _ROW_OF_ZEROS:
-        for length in (1024, 256, 64):
-            if x.size % length == 0:
-                return np.maximum(x.reshape(-1, length), _ROW_OF_ZEROS[x.dtype][:length]).reshape(x.shape)
-    return np.maximum(x, 0)
+
+#: Elements that are computed at once, where several steps follow on each other.
+_BLOCK = 16384
+
+
+def huber(x: Any, *, delta: float) -> Any:
+    """x**2 / 2 between -delta and delta, beyond as straight lines; of large arrays a block at a time."""
+    if type(x) is not np.ndarray or x.size < 2 * _BLOCK or not x.flags.c_contiguous or x.dtype not in _ONE:
+        kept = between(x, -delta, delta)
+        return kept * (x - own_number(x, 0.5) * kept)
+    y = np.empty_like(x)
+    source, target, half = x.reshape(-1), y.reshape(-1), np.array(0.5, x.dtype)
+    kept = np.empty(_BLOCK, x.dtype)
+    for start in range(0, x.size, _BLOCK):
+        part, out = source[start : start + _BLOCK], target[start : start + _BLOCK]
+        k = part.clip(-delta, delta, kept[: part.size])
+        np.multiply(k, half, out)
+        np.subtract(part, out, out)
+        np.multiply(out, k, out)
+    return y
 
 
 def step(x: Any) -> Any:

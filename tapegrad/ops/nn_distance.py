@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.ops import nn_activation  # noqa: F401  declares hardtanh
 from tapegrad.ops.nn_loss import reduced
 from tapegrad.ops.nn_norm import _norm as norm
-from tapegrad.registry import composite
+from tapegrad.registry import composite, elementwise
 
 
 def _pair(draw: Any, **params: Any) -> Any:
@@ -38,6 +39,24 @@ def _bent(draw: Any, **params: Any) -> Any:
     return x, x - draw.filled(shape), {**drawn, "reduction": draw.choice("mean", "sum", "none")}
 
 
+def _alone(draw: Any) -> Any:
+    draw.kinks = (-1.0, -0.3, 0.3, 1.0)  # of the first derivative
+    return draw.array("n", 3), {"delta": draw.choice(1.0, 0.3)}
+
+
+@elementwise(real=True, laws=_alone, public=False)
+def huber(xp: Any, x: Any, /, *, delta: float) -> Any:
+    """x**2 / 2 where abs(x) is at most delta, and delta (abs(x) - delta / 2) elsewhere; the derivative is x between the bounds.
+
+    P. Huber, "Robust estimation of a location parameter", 1964, section 1.
+    """
+    kept = xp.hardtanh(x, low=-delta, high=delta)
+    return kept * (x - xp.own_number(x, 0.5) * kept)
+
+
+huber.partials(x=lambda F, x, delta: F.hardtanh(x, low=-delta, high=delta))
+
+
 @composite(real=True, laws=lambda draw: _bent(draw, beta=(1.0, 0.3)), public=False)
 def smooth_l1_loss(F: Any, x: Any, target: Any, /, *, beta: float = 1.0, reduction: str = "mean") -> Any:
     """d**2 / (2 beta) where d = abs(x - target) is below beta, and d - beta / 2 elsewhere.
@@ -46,9 +65,8 @@ def smooth_l1_loss(F: Any, x: Any, target: Any, /, *, beta: float = 1.0, reducti
     """
     if beta == 0:
         return F.l1_loss(x, target, reduction=reduction)
-    d = x - target
-    size = F.abs(d)
-    return reduced(F, F.where(size < beta, d * d * (0.5 / beta), size - 0.5 * beta), reduction)
+    loss = F.huber(x - target, delta=beta)
+    return reduced(F, loss if beta == 1 else loss / beta, reduction)
 
 
 @composite(real=True, laws=lambda draw: _bent(draw, delta=(1.0, 0.3)), public=False)
@@ -57,9 +75,7 @@ def huber_loss(F: Any, x: Any, target: Any, /, *, delta: float = 1.0, reduction:
 
     P. Huber, "Robust estimation of a location parameter", 1964, section 1.
     """
-    d = x - target
-    size = F.abs(d)
-    return reduced(F, F.where(size <= delta, 0.5 * d * d, delta * (size - 0.5 * delta)), reduction)
+    return reduced(F, F.huber(x - target, delta=delta), reduction)
 
 
 # -- margins: y is 1 or -1 ---------------------------------------------------------------------------------------

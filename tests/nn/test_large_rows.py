@@ -86,3 +86,15 @@ def test_rows_of_logsumexp_have_a_second_derivative(kind: str) -> None:
     p = tg.nn.softmax(x, axis=1).numpy()
     expected = 2 * p * (p - np.sum(p * p, 1, keepdims=True))
     np.testing.assert_allclose(outer.gradient(total, x).numpy(), expected, rtol=1e-8, atol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_huber_losses_of_many_are_those_of_each(dtype: str) -> None:
+    x = RNG.normal(0, 2, (3, 15_000)).astype(dtype)
+    x[0, :4] = 0.7, -0.7, np.inf, np.nan
+    for order in (x, x[:, ::-1], x.T):
+        found = tg.nn.huber_loss(order, np.zeros_like(order), delta=0.7, reduction="none").numpy()
+        with np.errstate(invalid="ignore"):
+            expected = np.where(np.abs(order) <= 0.7, order**2 / 2, 0.7 * (np.abs(order) - 0.35))
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-6 if dtype == "float32" else 1e-14)
