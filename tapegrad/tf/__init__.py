@@ -42,6 +42,7 @@ from tapegrad.tf import (  # noqa: E402
     nn_functions,
     nn_losses,
     nn_windows,
+    numpy_style,
     ordering,
     printing,
     products,

@@ -18,8 +18,8 @@ from tapegrad.tf.errors import DataLossError, NotFoundError
 _FORMAT = "tapegrad checkpoint 1"
 
 
-def save(path: str, values: dict[str, Any]) -> str:
-    """Write values under their names."""
+def save(path: str, values: dict[str, Any], also: dict[str, str] | None = None) -> str:
+    """Write values under their names, and which other paths lead to what stands under a path."""
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     names = sorted(values)
     data = f"{path}.data-00000-of-00001"
@@ -28,7 +28,7 @@ def save(path: str, values: dict[str, Any]) -> str:
     os.replace(data + ".tmp", data)
     listed = [[name, list(np.shape(values[name])), str(np.asarray(values[name]).dtype)] for name in names]
     with open(f"{path}.index.tmp", "w", encoding="utf-8") as f:
-        json.dump({"format": _FORMAT, "variables": listed}, f)
+        json.dump({"format": _FORMAT, "variables": listed, "also": also or {}}, f)
     os.replace(f"{path}.index.tmp", f"{path}.index")
     return path
 
@@ -56,6 +56,8 @@ class CheckpointReader:
             ) from error
         if index.get("format") != _FORMAT:
             raise DataLossError(None, None, f"{path}.index is no checkpoint of tapegrad's")
+        #: Other paths that led to what stands under a path.
+        self.also: dict[str, str] = index.get("also", {})
         self._places = {name: (str(k), tuple(shape), dtype) for k, (name, shape, dtype) in enumerate(index["variables"])}
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:

@@ -55,9 +55,13 @@ def _children(x: Any) -> list[tuple[str, Any]]:
     return []
 
 
-def walk(x: Any, path: str = "", seen: set[int] | None = None) -> Iterator[tuple[str, Any]]:
-    """The variables of an object, each once, by their paths."""
-    seen = set() if seen is None else seen
+def walk(
+    x: Any, path: str = "", seen: dict[int, str] | None = None, also: dict[str, str] | None = None
+) -> Iterator[tuple[str, Any]]:
+    """The variables of an object, each once, by their paths; `also` is told where else a path leads to what was met already."""
+    seen = {} if seen is None else seen
+    if id(x) in seen and also is not None and path != seen[id(x)]:
+        also[path] = seen[id(x)]
     if (
         id(x) in seen
         or isinstance(x, str | bytes | int | float | np.ndarray)
@@ -65,7 +69,7 @@ def walk(x: Any, path: str = "", seen: set[int] | None = None) -> Iterator[tuple
         or callable(getattr(x, "__code__", None))
     ):
         return
-    seen.add(id(x))
+    seen[id(x)] = path
     if _is_variable(x):
         yield path, x
         return
@@ -75,7 +79,17 @@ def walk(x: Any, path: str = "", seen: set[int] | None = None) -> Iterator[tuple
     for name, child in _children(x):
         leads = isinstance(child, list | tuple | Mapping | Checkpoint | Generator) or hasattr(child, "variables")
         if leads or _is_variable(child) or _is_iteration(child):
-            yield from walk(child, f"{path}/{name}" if path else name, seen)
+            yield from walk(child, f"{path}/{name}" if path else name, seen, also)
+
+
+def _first_path(name: str, also: dict[str, str]) -> str:
+    """The path under which a value was saved, of one of those that led to it."""
+    for _ in range(len(also) + 1):
+        beyond = next((p for p in also if p and (name == p or name.startswith(p + "/"))), None)
+        if beyond is None:
+            return name
+        name = f"{also[beyond]}{name[len(beyond) :]}".lstrip("/")
+    return name
 
 
 # -- objects ------------------------------------------------------------------------------------------------
@@ -162,15 +176,17 @@ class Checkpoint:
             self.__dict__["_counter"] = Variable(np.int64(0), trainable=False, name="save_counter")
         return self.__dict__["_counter"]
 
-    def _variables(self) -> dict[str, Any]:
-        found = dict(walk(self))
+    def _variables(self, also: dict[str, str] | None = None) -> dict[str, Any]:
+        found = dict(walk(self, also=also))
         if self.__dict__["_root"] is not None:
-            found.update(walk(self.__dict__["_root"], "", {id(v) for v in found.values()}))
+            found.update(walk(self.__dict__["_root"], "", {id(v): name for name, v in found.items()}, also))
         return found
 
     def write(self, file_prefix: Any, options: Any = None) -> str:
         """Save to files that begin with this name."""
-        return save(os.fspath(file_prefix), {name + _ATTRIBUTE: v.numpy() for name, v in self._variables().items()})
+        also: dict[str, str] = {}
+        values = {name + _ATTRIBUTE: v.numpy() for name, v in self._variables(also).items()}
+        return save(os.fspath(file_prefix), values, also)
 
     def save(self, file_prefix: Any, options: Any = None) -> str:
         """Save to files that begin with this name and a number that counts."""
@@ -188,13 +204,16 @@ class Checkpoint:
         """Give variables the values that they had when they were saved; nothing for None."""
         if save_path is None:
             return Status([], sorted(self._variables()))
-        values = CheckpointReader(os.fspath(save_path)).values()
+        reader = CheckpointReader(os.fspath(save_path))
+        values = reader.values()
         self._build(values)
-        here = self._variables()
-        unset = [name for name in here if name + _ATTRIBUTE not in values]
-        for name, v in here.items():
-            if name + _ATTRIBUTE in values:
-                v.assign(values.pop(name + _ATTRIBUTE))
+        here = {name: (v, _first_path(name, reader.also) + _ATTRIBUTE) for name, v in self._variables().items()}
+        unset = [name for name, (_, key) in here.items() if key not in values]
+        taken = {key for _, key in here.values()}
+        for v, key in here.values():
+            if key in values:
+                v.assign(values[key])
+        values = {key: value for key, value in values.items() if key not in taken}
         self._restore_later(values)
         return Status(sorted(values), unset)
 

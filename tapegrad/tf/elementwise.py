@@ -10,6 +10,7 @@ from tapegrad.core import tensor as core
 from tapegrad.tf.convert import convert, fresh, host, tensors_of
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export, table
+from tapegrad.tf.noting import noted
 from tapegrad.tf.operators import pair, plus, power
 from tapegrad.tf.slices import IndexedSlices
 from tapegrad.tf.style import S, mismatch
@@ -198,7 +199,7 @@ math.reciprocal_no_nan | x, name=None | no_nan(C(1.0, C(x).array.dtype, prefer=T
 math.rint | x, name=None | S.round(x)
 math.round round | x, name=None | S.round(x)
 math.rsqrt | x, name=None | S.reciprocal(S.sqrt(x))
-math.sigmoid sigmoid nn.sigmoid | x, name=None | S.sigmoid(x)
+math.sigmoid sigmoid nn.sigmoid | x, name=None | noted(S.sigmoid(x), x, "sigmoid")
 math.sign sign | x, name=None | S.sign(x)
 math.sin sin | x, name=None | S.sin(x)
 math.sinh sinh | x, name=None | S.sinh(x)
@@ -236,6 +237,7 @@ bitwise.right_shift | x, y, name=None | S.bitwise_right_shift(x, y)
     made=made,
     extreme=extreme,
     no_nan=no_nan,
+    noted=noted,
     pair=pair,
     plus=plus,
     polynomial=polynomial,

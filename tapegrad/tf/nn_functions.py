@@ -11,6 +11,7 @@ from tapegrad.tf.convert import cast, convert, fresh
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export, table
 from tapegrad.tf.gathering import gather
+from tapegrad.tf.noting import noted
 from tapegrad.tf.operators import mismatch_in, pair, shape_text
 from tapegrad.tf.reducing import axes_of, reduce_mean
 from tapegrad.tf.style import S, not_allowed
@@ -32,7 +33,9 @@ def _axis(axis: Any) -> int:
 @export("nn.softmax", "math.softmax")
 def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Tensor:
     """exp(x) / sum(exp(x)) along an axis."""
-    return S.softmax(floating(logits, "Softmax"), axis=_axis(axis))
+    x = floating(logits, "Softmax")
+    y: Tensor = S.softmax(x, axis=_axis(axis))
+    return noted(y, x, "softmax") if axis in (None, -1) else y
 
 
 @export("nn.log_softmax", "math.log_softmax")

@@ -142,7 +142,7 @@ def test_what_is_wrong_is_named():
         L.LinearOperatorDiag([1.0], is_self_adjoint=False)
     with pytest.raises(ValueError, match="Dimensions must be equal"):
         diagonal().matvec(np.ones(3))
-    with pytest.raises(TypeError, match="Expected argument to have dtype.*float64.*Found:.*float32"):
+    with pytest.raises(TypeError, match=r"Expected argument to have dtype.*float64.*Found:.*float32"):
         diagonal().matvec(tf.ones(4))
     with pytest.raises(NotImplementedError, match="expected to be singular"):
         L.LinearOperatorZeros(2).solvevec([1.0, 2.0])

@@ -10,9 +10,10 @@ import numpy as np
 
 from tapegrad.tf import nest
 from tapegrad.tf.convert import fresh
-from tapegrad.tf.data import batching, elements, mixing, sources, stages
+from tapegrad.tf.data import batching, elements, kept, mixing, resampling, sources, stages
 from tapegrad.tf.data.elements import element, placed, spec, stacked, unbatched_spec
 from tapegrad.tf.data.iteration import OwnedIterator
+from tapegrad.tf.data.options import Options
 from tapegrad.tf.dtypes import as_dtype, int64
 from tapegrad.tf.errors import InvalidArgumentError
 from tapegrad.tf.specs import TensorSpec
@@ -29,6 +30,7 @@ class Dataset:
         self._make_iterator = make
         self._given = element_spec  # a function, where it is found out when somebody asks
         self._cardinality = cardinality
+        self._options: Options | None = None
 
     # -- reading ---------------------------------------------------------------------------------------------
     def __iter__(self) -> OwnedIterator:
@@ -334,14 +336,14 @@ class Dataset:
         return self._same()
 
     def with_options(self, options: Any, name: str | None = None) -> Dataset:
-        """The same elements."""
-        return self._same()
+        """The same elements, with options that have no effect; what is set goes before what was set."""
+        made = self._same()
+        made._options = self.options().merge(options)
+        return made
 
-    def options(self) -> Any:
-        """Options, which have no effect."""
-        from tapegrad.tf.data import Options
-
-        return Options()
+    def options(self) -> Options:
+        """The options that were set, which have no effect."""
+        return self._options or Options()
 
     def group_by_window(
         self, key_func: Any, reduce_func: Any, window_size: Any = None, window_size_func: Any = None, name: str | None = None
@@ -373,6 +375,27 @@ class Dataset:
             no_padding,
             drop_remainder,
         )
+
+    def rejection_resample(
+        self, class_func: Any, target_dist: Any, initial_dist: Any = None, seed: Any = None, name: str | None = None
+    ) -> Dataset:
+        """Pairs of class and element, of which some are left out so that the classes come as often as `target_dist` says."""
+        return resampling.resampled(self, class_func, target_dist, initial_dist, seed)
+
+    def save(self, path: Any, compression: Any = None, shard_func: Any = None, checkpoint_args: Any = None) -> None:
+        """Write the elements to a directory, from which `load` reads them."""
+        kept.save(self, path, compression)
+
+    @staticmethod
+    def load(path: Any, element_spec: Any = None, compression: Any = None, reader_func: Any = None, wait: bool = False) -> Dataset:
+        """The elements that `save` has written."""
+        return kept.load(path, element_spec)
+
+    def snapshot(
+        self, path: Any, compression: Any = "AUTO", reader_func: Any = None, shard_func: Any = None, name: str | None = None
+    ) -> Dataset:
+        """The elements, which are written to a directory the first time, and read from there from then on."""
+        return kept.snapshot(self, path)
 
     def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset:
         """The elements without those whose making failed."""

@@ -43,6 +43,12 @@ class OwnedIterator:
 
     next = get_next
 
+    def get_next_as_optional(self) -> Any:
+        """The next element as an optional, which is empty at the end."""
+        from tapegrad.tf.data.resampling import next_or_none
+
+        return next_or_none(self)
+
     # -- what a checkpoint saves and gives back ----------------------------------------------------------------
     def _place(self) -> int:
         return self._given

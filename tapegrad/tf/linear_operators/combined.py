@@ -162,10 +162,9 @@ class LinearOperatorInversion(LinearOperator):
         if operator.is_non_singular is False or is_non_singular is False:
             raise ValueError(f"operator and is_non_singular: an inverse is never singular, and neither is what has one: {operator.name}")
         self._operator = operator
-        given = {"is_self_adjoint": is_self_adjoint, "is_positive_definite": is_positive_definite}
+        given = {"is_non_singular": is_non_singular, "is_self_adjoint": is_self_adjoint, "is_positive_definite": is_positive_definite}
         super().__init__(
             operator.dtype,
-            is_non_singular=True,
             is_square=True,
             name=name or f"{operator.name}_inv",
             parameters={"operator": operator},
