@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.kernels.numpy_scatter import in_rows
 from tapegrad.kernels.numpy_shape import along_axis
 from tapegrad.torch._functions._build import define
 from tapegrad.torch._functions._stacks import Places, expanded, on_stacks
@@ -79,8 +80,10 @@ def _scatter(x: Any, dim: int, index: Any, src: Any, value: Any = None, reduce: 
     if len(x.array.shape) == 1 and not i.ndim:  # one place of an only axis
         i, src = i.reshape(1), flat(src)
     check_bounds("scatter", i, x, d)
-    v = _values(x, src, i.shape)
     where = places(i, d)
+    if reduce is None and not isinstance(src, Tensor):
+        return S.put(x, x.array.dtype.type(src), where)
+    v = _values(x, src, i.shape)
     if reduce is None:
         return put_last(x, v, where)
     if reduce == "add":
@@ -96,14 +99,16 @@ def flat(v: Any) -> Any:
 
 def put_last(x: Any, v: Any, where: Any) -> Any:
     """Of several values for one place the last stays, and it alone has the derivative."""
-    flat = np.ravel_multi_index(np.broadcast_arrays(*where), x.array.shape).reshape(-1)
-    _, last = np.unique(flat[::-1], return_index=True)
-    if len(last) == len(flat):
+    shape = x.array.shape
+    flat = in_rows(where, shape).reshape(-1)
+    order = np.arange(flat.size)
+    last = np.empty(math.prod(shape), np.intp)
+    last[flat] = order
+    keep = np.flatnonzero(last[flat] == order)
+    if keep.size == flat.size:
         return S.put(x, v, where)
-    keep = np.sort(len(flat) - 1 - last)
     picked = S.take(S.reshape(v, (-1,)), keep, axis=0)
-    y = S.put(S.reshape(x, (-1,)), picked, flat[keep])
-    return S.reshape(y, x.array.shape)
+    return S.reshape(S.put(S.reshape(x, (-1,)), picked, flat[keep]), shape)
 
 
 def _scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
@@ -119,8 +124,9 @@ def _scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, include
     check_bounds("scatter", i, x, d)
     v = _values(x, src, i.shape)
     where, shape = places(i, d), x.array.shape
-    hit = np.zeros(shape, np.int64)
-    np.add.at(hit, where, 1)
+    if include_self and reduce == "sum":
+        return S.add(x, S.put_add(v, where, shape))
+    hit = np.bincount(in_rows(where, shape).reshape(-1), minlength=math.prod(shape)).reshape(shape)
     first = x if include_self else S.where(hit > 0, _neutral(x, reduce), x)
     if reduce == "sum":
         return S.add(first, S.put_add(v, where, shape))
@@ -150,7 +156,7 @@ def _by_rank(first: Any, v: Any, where: Any, shape: Any, reduce: str, hit: Any) 
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}."
         )
-    flat = np.ravel_multi_index(np.broadcast_arrays(*where), shape).reshape(-1)
+    flat = in_rows(where, shape).reshape(-1)
     order = np.argsort(flat, kind="stable")
     ordered = flat[order]
     rank = np.arange(len(flat)) - np.searchsorted(ordered, ordered)
