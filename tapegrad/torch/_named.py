@@ -26,6 +26,8 @@ _OTHERS = {
     "linalg_eig": ("eigenvalues", "eigenvectors"),
     "linalg_inv_ex": ("inverse", "info"),
     "linalg_cholesky_ex": ("L", "info"),
+    "linalg_ldl_factor": ("LD", "pivots"),
+    "linalg_ldl_factor_ex": ("LD", "pivots", "info"),
     "linalg_lu": ("P", "L", "U"),
     "linalg_lu_factor": ("LU", "pivots"),
     "linalg_lu_factor_ex": ("LU", "pivots", "info"),

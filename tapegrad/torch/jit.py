@@ -36,6 +36,40 @@ class Attribute(NamedTuple):
     type: Any
 
 
+class Future:
+    """What `fork` gives: the result, which is there at once."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def wait(self) -> Any:
+        """The result."""
+        return self._value
+
+    def value(self) -> Any:
+        """The same."""
+        return self._value
+
+    def done(self) -> bool:
+        """Whether it is there: it is."""
+        return True
+
+
+def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
+    """The result of a call, which is made at once, as PyTorch does outside of TorchScript."""
+    return Future(func(*args, **kwargs))
+
+
+def wait(future: Future) -> Any:
+    """The result of a call that was forked."""
+    return future.wait()
+
+
+def script_if_tracing(fn: Any) -> Any:
+    """The function as it is."""
+    return fn
+
+
 def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:
     """The function, class or module as it is."""
     return obj
@@ -130,7 +164,7 @@ load = _nothing_to_write("load")
 __getattr__ = refusing(globals())
 
 __all__ = [
-    "Attribute", "Final", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "TracerWarning", "annotate", "export", "freeze",
-    "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "load", "optimize_for_inference", "save", "script",
-    "script_method", "trace", "trace_module", "unused",
+    "Attribute", "Final", "Future", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "TracerWarning", "annotate",
+    "export", "fork", "freeze", "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "load", "optimize_for_inference",
+    "save", "script", "script_if_tracing", "script_method", "trace", "trace_module", "unused", "wait",
 ]  # fmt: skip

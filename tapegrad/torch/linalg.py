@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import tapegrad.linalg  # noqa: F401  declares its ops
-from tapegrad.torch import _factors
+from tapegrad.torch import _factors, _symmetric_factors
 from tapegrad.torch import _named as named
 from tapegrad.torch._dtypes import numpy_of
 from tapegrad.torch._functions._build import compiled
@@ -233,7 +233,8 @@ def _tensorsolve(a: Any, b: Any, dims: Any) -> Any:
     return S.reshape(_solve(S.reshape(a, (n, n)), S.reshape(b, (n,)), True), rest)
 
 
-_NAMES = {k: v for k, v in [*vars(_factors).items(), *globals().items()] if callable(v)} | {"named": named}
+_PARTS = (vars(_factors), vars(_symmetric_factors), dict(globals()))
+_NAMES = {k: v for part in _PARTS for k, v in part.items() if callable(v)} | {"named": named}
 _TABLE = {
     "vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None)": "_vector_norm(x, ord, dim, keepdim, dtype)",
     "matrix_norm(A, ord='fro', dim=(-2, -1), keepdim=False, *, dtype=None)": "_matrix_norm(A, ord, dim, keepdim, dtype)",
@@ -267,6 +268,9 @@ _TABLE = {
     "lu_factor(A, *, pivot=True)": "_lu_factor(A, pivot)",
     "lu_factor_ex(A, *, pivot=True, check_errors=False)": "_lu_factor_ex(A, pivot, check_errors)",
     "lu_solve(LU, pivots, B, *, left=True, adjoint=False)": "_lu_solve(LU, pivots, B, left, adjoint)",
+    "ldl_factor(A, *, hermitian=False)": "named.linalg_ldl_factor(*_ldl_factor_ex(A, hermitian, True)[:2])",
+    "ldl_factor_ex(A, *, hermitian=False, check_errors=False)": "_ldl_factor_ex(A, hermitian, check_errors)",
+    "ldl_solve(LD, pivots, B, *, hermitian=False)": "_ldl_solve(LD, pivots, B, hermitian)",
     "diagonal(A, *, offset=0, dim1=-2, dim2=-1)": "A.diagonal(offset, dim1, dim2)",
     "inv_ex(A, *, check_errors=False)": "named.linalg_inv_ex(_inv(A), _no_faults(A))",
     "cholesky_ex(A, *, upper=False, check_errors=False)":

@@ -14,11 +14,15 @@ from tapegrad.torch import random as _random
 from tapegrad.torch._absent import NoDevice, nothing, part
 from tapegrad.torch._devices import device as _named
 from tapegrad.torch._legacy import CUDA_TYPES
+from tapegrad.torch.cuda import graphs
 from tapegrad.torch.cuda._streams import Event, Stream, current_stream, default_stream, stream, synchronize
 
 #: What has no effect, as TensorFlow keeps memory by itself.
 _QUIET = ["empty_cache", "init", "ipc_collect", "reset_max_memory_allocated", "reset_max_memory_cached"]
-_REFUSED = ["memory_summary", "memory_stats", "mem_get_info", "utilization", "temperature"]
+_REFUSED = [
+    *("can_device_access_peer", "clock_rate", "memory_snapshot", "memory_usage", "power_draw"),
+    *("memory_summary", "memory_stats", "mem_get_info", "utilization", "temperature"),
+]
 
 
 def is_available() -> bool:
@@ -176,6 +180,39 @@ def set_rng_state(new_state: Any, device: Any = "cuda") -> None:
     _random.set_rng_state(new_state)
 
 
+def get_rng_state_all() -> list[Any]:
+    """The state of the generator of each GPU, which they share."""
+    return [_random.get_rng_state() for _ in range(device_count())]
+
+
+def set_rng_state_all(new_states: Any) -> None:
+    """Put the generators of the GPUs into states; they share one, which takes the last."""
+    for state in new_states:
+        set_rng_state(state)
+
+
+def initial_seed() -> int:
+    """The seed of the generator whose numbers go to a GPU."""
+    _devices.name_of("cuda")
+    return _random.initial_seed()
+
+
+def get_arch_list() -> list[str]:
+    """The kinds of GPU that kernels were compiled for, as TensorFlow does not tell: none."""
+    return []
+
+
+def get_gencode_flags() -> str:
+    """The flags for those kinds: none."""
+    return ""
+
+
+def set_stream(stream: Any) -> None:
+    """Let work go to a stream: there is one."""
+    if stream is not None:
+        _devices.name_of("cuda")
+
+
 def _refused(name: str) -> Any:
     def refuse(*_: Any, **__: Any) -> Any:
         if not is_available():
@@ -188,6 +225,9 @@ def _refused(name: str) -> Any:
 globals().update(dict.fromkeys(_QUIET, nothing))
 globals().update({name: _refused(name) for name in _REFUSED})
 globals().update(CUDA_TYPES)
+CUDAGraph, graph, graph_pool_handle = graphs.CUDAGraph, graphs.graph, graphs.graph_pool_handle
+make_graphed_callables, is_current_stream_capturing = graphs.make_graphed_callables, graphs.is_current_stream_capturing
+default_generators: tuple[Any, ...] = ()
 
 
 def _no_nccl(*_: Any) -> Any:

@@ -11,6 +11,7 @@ from tapegrad.torch.nn.functional import (
     attention,
     ctc,
     distance,
+    fractional,
     images,
     loss,
     norm,
@@ -19,7 +20,7 @@ from tapegrad.torch.nn.functional import (
     vision,
 )
 
-_PARTS = (activation, attention, ctc, distance, images, loss, norm, resizing, sampling, vision)
+_PARTS = (activation, attention, ctc, distance, fractional, images, loss, norm, resizing, sampling, vision)
 for _part in _PARTS:
     globals().update({name: getattr(_part, name) for name in _part.__all__})
 name_all(globals(), NN)

@@ -7,6 +7,7 @@ from tapegrad.torch.nn.modules import (
     adaptive_softmax,
     container,
     conv,
+    fractional,
     linear,
     loss,
     module,
@@ -27,7 +28,7 @@ from tapegrad.torch.nn.modules.container import (
 from tapegrad.torch.nn.modules.module import Module
 from tapegrad.torch.nn.modules.parameters import ParameterDict, ParameterList
 
-PARTS = (activation, adaptive_softmax, conv, linear, loss, norm, rnn, shapes, sparse, transformer)
+PARTS = (activation, adaptive_softmax, conv, fractional, linear, loss, norm, rnn, shapes, sparse, transformer)
 NAMES = [name for part in PARTS for name in part.__all__]
 globals().update({name: getattr(part, name) for part in PARTS for name in part.__all__})
 _places.install(__name__)

@@ -50,7 +50,8 @@ PLACES: dict[str, list[tuple[str, list[str]]]] = {
                 *(f"_{kind}Nd" for kind in ("MaxPool", "MaxUnpool", "AvgPool", "LPPool", "AdaptiveMaxPool", "AdaptiveAvgPool")),
                 *_ranked("MaxPool", "MaxUnpool", "AvgPool", "LPPool", "AdaptiveMaxPool", "AdaptiveAvgPool"),
             ],
-        )
+        ),
+        ("fractional", ["FractionalMaxPool2d", "FractionalMaxPool3d"]),
     ],
     "upsampling": [("shapes", ["Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d"])],
 }
