@@ -26,6 +26,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tapegrad.kernels.remembered import remembered
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -41,6 +43,7 @@ _LONG = 96
 _CHUNK = 1 << 19
 
 
+@remembered
 def output_size(size: Ints, window: Ints, stride: Ints, padding: Pairs, dilation: Ints) -> Ints:
     """How many places a window has along each axis."""
     return tuple(

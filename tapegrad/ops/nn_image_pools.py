@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.core.tensor import Tensor
 from tapegrad.dtypes import float32
 from tapegrad.errors import ShapeError
+from tapegrad.kernels.remembered import remembered
 from tapegrad.ops import nn_pool  # noqa: F401  it declares what is called here by name
 from tapegrad.ops import nn_windows as _windows
 from tapegrad.ops.nn_layout import guided_by_names, images, in_layout, of_rank
@@ -40,6 +41,7 @@ def pooled(
     return x, {"window": window, "stride": stride, "padding": padding, "dilation": dilation}
 
 
+@remembered
 def _rounded_up(size: Any, window: Any, stride: Any, padding: Any, dilation: Any) -> Any:
     """Padding with which a last, incomplete window counts, unless it would begin in the padding behind."""
     found = []

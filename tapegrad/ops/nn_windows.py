@@ -7,6 +7,7 @@ from typing import Any
 
 from tapegrad.errors import ArgumentError, ShapeError
 from tapegrad.kernels.numpy_conv import output_size
+from tapegrad.kernels.remembered import remembered
 
 Ints = tuple[int, ...]
 Pairs = tuple[tuple[int, int], ...]
@@ -14,6 +15,8 @@ Pairs = tuple[tuple[int, int], ...]
 
 def numbers(op: str, name: str, value: Any, rank: int, least: int = 1) -> Ints:
     """A number, or one for each spatial axis, as a tuple."""
+    if type(value) is int and value >= least:
+        return (value,) * rank
     try:
         found = tuple(map(index, value)) if hasattr(value, "__iter__") else (index(value),) * rank
     except TypeError:
@@ -43,6 +46,8 @@ def pairs(op: str, value: Any, size: Ints, window: Ints, stride: Ints, dilation:
             total = max((-(-n // s) - 1) * s + d * (k - 1) + 1 - n, 0)
             found.append((total // 2, total - total // 2))
         return tuple(found)
+    if type(value) is int and value >= 0:
+        return ((value, value),) * rank
     try:
         made = tuple(_pair(p) for p in (value if hasattr(value, "__iter__") else (value,) * rank))
     except (TypeError, ValueError):
@@ -55,6 +60,7 @@ def pairs(op: str, value: Any, size: Ints, window: Ints, stride: Ints, dilation:
     return made
 
 
+@remembered
 def places(op: str, size: Ints, window: Ints, stride: Ints, padding: Pairs, dilation: Ints) -> Ints:
     """How many places a window has along each axis.  Raises ShapeError if it fits nowhere."""
     out = output_size(size, window, stride, padding, dilation)

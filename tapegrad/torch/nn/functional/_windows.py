@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.kernels.remembered import remembered
 from tapegrad.torch._dtypes import SCALAR_TYPES
 
 
@@ -21,7 +22,11 @@ def per_axis(name: str, what: str, v: Any, n: int) -> Any:
 
 def check_not_empty(name: str, n: int, x: Any, *, channels: bool = True) -> None:
     """Refuse images of which an axis is empty, unless it is that of the batch, or of channels where these may be none."""
-    shape = tuple(x.shape)
+    _check_lengths(name, n, tuple(x.array.shape), channels)
+
+
+@remembered
+def _check_lengths(name: str, n: int, shape: tuple[int, ...], channels: bool) -> None:
     if 0 in shape[-n - channels :]:
         raise RuntimeError(
             f"{name}: Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for input, but got: {list(shape)}"
@@ -30,6 +35,11 @@ def check_not_empty(name: str, n: int, x: Any, *, channels: bool = True) -> None
 
 def check_windows(name: str, x: Any, window: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> None:
     """Refuse windows that can't be laid, and those of which none fits."""
+    _check_laid(name, tuple(x.array.shape), window, stride, padding, dilation, ceil_mode)
+
+
+@remembered
+def _check_laid(name: str, shape: Any, window: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> None:
     n = len(window)
     if any(k <= 0 for k in window):
         raise RuntimeError(f"{name}: kernel size should be greater than zero, but got {window}")
@@ -44,12 +54,12 @@ def check_windows(name: str, x: Any, window: Any, stride: Any, padding: Any, dil
             f"pad should be at most half of effective kernel size, but got pad={padding[0]}, kernel_size={window[0]} and "
             f"dilation={dilation[0]}"
         )
-    check_not_empty(name, n, x)
-    spatial = tuple(x.shape)[-n:]
+    _check_lengths(name, n, shape, True)
+    spatial = shape[-n:]
     room = [m + 2 * p - d * (k - 1) - 1 for m, p, d, k in zip(spatial, padding, dilation, window, strict=True)]
     found = [(-(-r // s) if ceil_mode else r // s) + 1 for r, s in zip(room, stride, strict=True)]
     if any(r < 0 and k < 1 for r, k in zip(room, found, strict=True)):
-        given, made = ("x".join(map(str, (tuple(x.shape)[-n - 1], *v))) for v in (spatial, found))
+        given, made = ("x".join(map(str, (shape[-n - 1], *v))) for v in (spatial, found))
         raise RuntimeError(f"Given input size: ({given}). Calculated output size: ({made}). Output size is too small")
 
 
