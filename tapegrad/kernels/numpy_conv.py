@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tapegrad.kernels import numpy_pointwise
 from tapegrad.kernels.remembered import remembered
 
 if TYPE_CHECKING:
@@ -55,6 +56,10 @@ def output_size(size: Ints, window: Ints, stride: Ints, padding: Pairs, dilation
 def conv(x: Any, kernel: Any, *, stride: Ints, padding: Pairs, dilation: Ints, groups: int) -> Any:
     """sum over i, c of x[n, s p + d i - lo, c] kernel[i, c, o], (N, *S, C), (*K, C / groups, O) -> (N, *P, O)."""
     k, (c, o) = kernel.shape[:-2], kernel.shape[-2:]
+    if _is_pointwise(k, stride, padding, groups):
+        y = numpy_pointwise.conv(x, kernel)
+        if y is not None:
+            return y
     out = output_size(x.shape[1:-1], k, stride, padding, dilation)
     around = _mirrored(k, stride, padding, dilation, groups)
     if around is not None and c > o * _FEWER["conv"]:
@@ -67,6 +72,10 @@ def conv_input_grad(
 ) -> Any:
     """The transpose of `conv` in its input: each output added to the window that it was computed from."""
     k, (c, o) = kernel.shape[:-2], kernel.shape[-2:]
+    if _is_pointwise(k, stride, padding, groups):
+        x = numpy_pointwise.conv(g, kernel.swapaxes(-1, -2))
+        if x is not None:
+            return x
     if c == 1 and o == groups:  # each channel by itself
         around = _mirrored(k, stride, padding, dilation, 1)
         if around is not None:
@@ -75,6 +84,12 @@ def conv_input_grad(
     if around is not None and c > o * _FEWER["input"]:
         return _from_windows(g, _mirror(kernel), tuple(size), stride, around, dilation, groups)
     return _from_products(g, kernel, size, stride, padding, dilation, groups)
+
+
+@remembered
+def _is_pointwise(k: Ints, stride: Ints, padding: Pairs, groups: int) -> bool:
+    """Whether each output is computed from one place of the image, and there is one for each."""
+    return groups == 1 and all(m == 1 for m in (*k, *stride)) and not any(map(any, padding))
 
 
 def _mirrored(k: Ints, stride: Ints, padding: Pairs, dilation: Ints, groups: int) -> Pairs | None:
@@ -147,6 +162,10 @@ def conv_kernel_grad(
     x: Any, g: Any, *, size: Ints, stride: Ints, padding: Pairs, dilation: Ints, groups: int
 ) -> Any:
     """The transpose of `conv` in its kernel: each element of a window times the output computed from it, summed."""
+    if _is_pointwise(size, stride, padding, groups):
+        kernel = numpy_pointwise.kernel_sum(x, g)
+        if kernel is not None:
+            return kernel
     around = _mirrored(size, stride, padding, dilation, groups)
     if around is not None and x.shape[-1] > g.shape[-1] * _FEWER["kernel"]:
         x, g, padding = g, x, around

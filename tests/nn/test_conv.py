@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import tapegrad as tg
 from tapegrad.errors import TapegradError
+from tapegrad.kernels import numpy_conv as kernels
 from tests.nn import reference
 
 
@@ -232,3 +233,25 @@ def test_the_gradient_of_a_kernel_for_each_channel_is_the_sum_over_images(rank: 
 
     _, (_, parts) = gradients(one_by_one, x, kernel)
     np.testing.assert_allclose(whole, parts, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128", "float16", "int64"])
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 3, 1, 2), (3, 1, 2, 0), (1, 0, 2, 3)])
+def test_windows_of_one_element_are_products_in_whatever_order_images_lie(order: tuple[int, ...], dtype: str) -> None:
+    rng = np.random.default_rng(3)
+
+    def drawn(*shape: int) -> Any:
+        made = rng.integers(-4, 5, [shape[k] for k in order]).astype(dtype)
+        return made.transpose([order.index(k) for k in range(4)])
+
+    x, g, kernel = drawn(3, 9, 8, 5), drawn(3, 9, 8, 2), rng.integers(-4, 5, (1, 1, 5, 2)).astype(dtype)
+    same: Any = {"stride": (1, 1), "padding": ((0, 0),) * 2, "dilation": (1, 1), "groups": 1}
+    wide = "float32" if dtype == "float16" else dtype
+    a, b, w = x.astype(wide), g.astype(wide), kernel.astype(wide)
+    for found, expected in (
+        (kernels.conv(x, kernel, **same), np.einsum("nhwc,co->nhwo", a, w[0, 0])),
+        (kernels.conv_input_grad(g, kernel, size=(9, 8), **same), np.einsum("nhwo,co->nhwc", b, w[0, 0])),
+        (kernels.conv_kernel_grad(x, g, size=(1, 1), **same), np.einsum("nhwc,nhwo->co", a, b)[None, None]),
+    ):
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, expected.astype(dtype))
