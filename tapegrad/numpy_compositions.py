@@ -33,6 +33,11 @@ def read(x: Any, *, copy: bool | None = None) -> Any:
     return asarray(x if isinstance(x, Tensor) else np.asarray(x), copy=copy)
 
 
+def values_of(x: Any) -> Any:
+    """What NumPy reads, of a tensor its values: for places, counts and conditions."""
+    return np.asarray(x.read()[0]) if isinstance(x, Tensor) else np.asarray(x)
+
+
 def _fmax(x1: Any, x2: Any) -> Any:
     return F.where(F.isnan(x1), x2, F.where(F.isnan(x2), x1, F.maximum(x1, x2)))
 
@@ -207,7 +212,11 @@ def _average(x: Any, /, *, axis: Any = None, weights: Any = None, keepdims: bool
     return F.sum(x * w, axis=axis, keepdims=keepdims) / F.sum(w, axis=axis, keepdims=keepdims)
 
 
-def _nan_to_num(x: Any, /, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:
+def _nan_to_num(
+    x: Any, /, *, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Any:
+    if not copy:
+        raise ArgumentError("np.nan_to_num(copy=False): a tensor's array is not written to; leave copy out")
     info = np.finfo(x.dtype)
     y = F.where(F.isnan(x), nan, x)
     y = F.where(F.equal(y, math.inf), float(info.max) if posinf is None else posinf, y)
@@ -348,7 +357,7 @@ COMPOSITIONS: dict[str, Callable[..., Any]] = {
     if name.startswith("_") and callable(function) and getattr(function, "__module__", "") == __name__
 }
 _READING = (
-    *("convolve", "corrcoef", "correlate", "interp", "median", "nanmax", "nanmean", "nanmedian", "nanmin", "nanprod"),
+    *("convolve", "corrcoef", "correlate", "interp", "kron", "tensordot", "median", "nanmax", "nanmean", "nanmedian", "nanmin", "nanprod"),
     *("nanstd", "nansum", "nanvar", "polyval", "trapezoid"),
 )
 COMPOSITIONS.update({name: _reading(name) for name in _READING})

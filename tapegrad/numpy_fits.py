@@ -7,34 +7,35 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.core.tensor import Tensor
 from tapegrad.errors import ArgumentError
-from tapegrad.numpy_compositions import public, read
+from tapegrad.kernels.batched import Batched
+from tapegrad.numpy_compositions import public, read, values_of
 from tapegrad.registry.space import F
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def _values(x: Any) -> Any:
-    """What NumPy reads, of a tensor its values: for counts and places."""
-    return np.asarray(x.read()[0]) if isinstance(x, Tensor) else np.asarray(x)
-
-
 def _lstsq(a: Any, b: Any, /, *, rcond: float | None = None) -> tuple[Any, Any, Any, Any]:
-    """The solution, the sums of squared residuals (none unless the rank is full and rows are more), the rank, and singular values."""
+    """The solution, the sums of squared residuals (none unless the rank is full and rows are more), the rank, and singular values.
+
+    Inside `vmap` the residuals are there for any rank, and NaN where it is not full.
+    """
     a, b = read(a), read(b)
     rows, columns = a.shape
     rtol = np.finfo(a.dtype).eps if rcond == -1 else rcond
     x = public("linalg.lstsq")(a, b, rtol=rtol)
     sizes = public("linalg.svdvals")(a)
     limit = np.finfo(a.dtype).eps * max(rows, columns) if rtol is None else rtol
-    found = _values(sizes)
-    rank = int(np.count_nonzero(found > limit * found.max(initial=0)))
     rest = F.matmul(a, x) - b
-    residuals = F.sum(F.real(rest * F.conj(rest)), axis=0)
-    residuals = F.reshape(residuals, (-1,)) if rank == columns < rows else F.zeros((0,), dtype=residuals.dtype)
-    return x, residuals, rank, sizes
+    residuals = F.reshape(F.sum(F.real(rest * F.conj(rest)), axis=0), (-1,))
+    if type(sizes.array) is Batched:  # of many at once: all have the same shapes, whatever their ranks
+        rank = F.count_nonzero(sizes > limit * sizes[:1])
+        residuals = F.where(rank == columns, residuals, math.nan) if rows > columns else F.zeros((0,), dtype=residuals.dtype)
+        return x, residuals, rank, sizes
+    found = values_of(sizes)
+    rank = int(np.count_nonzero(found > limit * found.max(initial=0)))
+    return x, residuals if rank == columns < rows else F.zeros((0,), dtype=residuals.dtype), rank, sizes
 
 
 def _polyfit(x: Any, y: Any, deg: Any, /, *, w: Any = None) -> Any:
@@ -50,7 +51,7 @@ def _polyfit(x: Any, y: Any, deg: Any, /, *, w: Any = None) -> Any:
         columns = columns * w
         y = y * (w if y.ndim > 1 else F.squeeze(w, -1))
     scale = F.sqrt(F.sum(columns * columns, axis=0))
-    found = public("linalg.lstsq")(columns / scale, y, rtol=len(_values(x)) * float(np.finfo(x.dtype).eps))
+    found = public("linalg.lstsq")(columns / scale, y, rtol=len(values_of(x)) * float(np.finfo(x.dtype).eps))
     return found / (F.expand_dims(scale, axis=-1) if y.ndim > 1 else scale)
 
 
@@ -66,7 +67,7 @@ def _cond(x: Any, /, *, p: Any = None) -> Any:
 
 def _bincount(x: Any, weights: Any = None, /, *, minlength: int = 0) -> Any:
     """How often each number occurs, or the sum of its weights."""
-    places = _values(x)
+    places = values_of(x)
     if weights is None:
         return read(np.bincount(places, minlength=minlength))
     if places.ndim != 1 or places.dtype.kind not in "biu" or places.min(initial=0) < 0:
@@ -82,7 +83,7 @@ def _partition(x: Any, kth: Any, /, *, axis: int | None = -1) -> Any:
     """Sorted whole, so that each place asked for holds what it should."""
     x = read(x)
     n = x.size if axis is None else x.shape[axis]
-    if any(not -n <= int(k) < n for k in np.atleast_1d(_values(kth))):
+    if any(not -n <= int(k) < n for k in np.atleast_1d(values_of(kth))):
         raise ArgumentError(f"np.partition(kth): expected places among {n}, got {kth!r}")
     return F.sort(F.reshape(x, (-1,)), axis=0) if axis is None else F.sort(x, axis=axis)
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, final
 from tapegrad.numpy_compositions import COMPOSITIONS, public
 from tapegrad.numpy_fits import FITS
 from tapegrad.numpy_pieces import PIECES
+from tapegrad.numpy_rows import ROWS
+from tapegrad.numpy_writes import WRITES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +94,7 @@ sum             ~sum             @a axis dtype out keepdims initial where
 prod            ~prod            @a axis dtype out keepdims initial where
 max amax        ~max             @a axis out keepdims initial where
 min amin        ~min             @a axis out keepdims initial where
-mean            ~mean            @a axis !dtype out keepdims where
+mean            ~mean            @a axis dtype out keepdims where
 std             std              @a axis !dtype out ddof>correction keepdims !where !mean correction
 var             var              @a axis !dtype out ddof>correction keepdims !where !mean correction
 all             all              @a axis out keepdims !where
@@ -136,7 +138,7 @@ where           ~where           @condition @x @y
 round around    ~around          @a decimals out
 real            real             @val
 imag            imag             @val
-nan_to_num      ~nan_to_num      @x !copy nan posinf neginf
+nan_to_num      ~nan_to_num      @x copy nan posinf neginf
 isclose         ~isclose         @a @b rtol atol equal_nan
 allclose        ~allclose        @a @b rtol atol equal_nan
 array_equal     ~array_equal     @a1 @a2 equal_nan
@@ -151,7 +153,7 @@ expand_dims     expand_dims      @a axis
 squeeze         ~squeeze         @a axis
 broadcast_to    broadcast_to     @array shape !subok
 broadcast_arrays broadcast_arrays *
-meshgrid        meshgrid         *
+meshgrid        ~meshgrid        *
 concatenate concat  concat       [@arrays axis out !dtype !casting
 stack           stack            [@arrays axis out !dtype !casting
 unstack         unstack          @x axis
@@ -192,7 +194,7 @@ vsplit          ~vsplit          @ary @indices_or_sections
 dsplit          ~dsplit          @ary @indices_or_sections
 rollaxis        ~rollaxis        @a axis start
 gradient        ~gradient        *
-ediff1d         ~ediff1d         @ary !to_end !to_begin
+ediff1d         ~ediff1d         @ary to_end to_begin
 angle           ~angle           @z deg
 sinc            ~sinc            @x
 i0              ~i0              @x
@@ -204,6 +206,12 @@ searchsorted    searchsorted     @a @v side sorter
 sort            sort             @a axis !kind !order stable
 argsort         argsort          @a axis !kind !order stable
 unique          ~unique          @ar return_index return_inverse return_counts !axis
+union1d         ~union1d         @ar1 @ar2
+intersect1d     ~intersect1d     @ar1 @ar2 assume_unique return_indices
+setdiff1d       ~setdiff1d       @ar1 @ar2 assume_unique
+setxor1d        ~setxor1d        @ar1 @ar2 assume_unique
+sort_complex    ~sort_complex    @a
+trim_zeros      ~trim_zeros      @filt trim !axis
 unique_values   unique_values    @x
 unique_counts   unique_counts    @x
 unique_inverse  unique_inverse   @x
@@ -212,6 +220,9 @@ zeros_like      ~zeros_like      @a dtype !order !subok shape device
 ones_like       ~ones_like       @a dtype !order !subok shape device
 empty_like      ~empty_like      @prototype dtype !order !subok shape device
 full_like       ~full_like       @a @fill_value dtype !order !subok shape device
+linspace        ~linspace        @start @stop num endpoint retstep dtype axis !device
+logspace        ~logspace        @start @stop num endpoint base dtype axis
+geomspace       ~geomspace       @start @stop num endpoint dtype axis
 copy            ~copy            @a !order !subok
 astype          astype           @x dtype copy device
 shape           ~shape           @a
@@ -227,8 +238,8 @@ dot             ~dot             @a @b out
 inner           ~inner           @a @b
 outer           ~outer           @a @b out
 vdot            ~vdot            @a @b
-kron            kron             @a @b
-tensordot       tensordot        @a @b axes
+kron            ~kron            @a @b
+tensordot       ~tensordot       @a @b axes
 einsum          einsum           *
 cross           linalg.cross     @a @b !axisa !axisb !axisc axis
 linalg.norm     ~norm            @x ord axis keepdims
@@ -239,6 +250,26 @@ linalg.slogdet  linalg.slogdet   @a
 linalg.solve    linalg.solve     @a @b
 linalg.lstsq    ~lstsq           @a @b rcond
 linalg.cond     ~cond            @x p
+linalg.eig      ~eig             @a
+linalg.eigvals  ~eigvals         @a
+linalg.tensorinv ~tensorinv      @a ind
+linalg.tensorsolve ~tensorsolve  @a @b axes
+poly            ~poly            @seq_of_zeros
+polyadd         ~polyadd         @a1 @a2
+polysub         ~polysub         @a1 @a2
+polymul         ~polymul         @a1 @a2
+polyder         ~polyder         @p m
+polyint         ~polyint         @p m k
+roots           ~roots           @p
+unwrap          ~unwrap          @p discont axis period
+apply_along_axis ~apply_along_axis *
+piecewise       ~piecewise       *
+copyto          ~copyto          *
+put             ~put             *
+putmask         ~putmask         *
+place           ~place           *
+fill_diagonal   ~fill_diagonal   *
+put_along_axis  ~put_along_axis  *
 polyfit         ~polyfit         @x @y @deg !rcond !full w !cov
 bincount        ~bincount        @x @weights minlength
 partition       ~partition       @a @kth axis !kind !order
@@ -298,4 +329,7 @@ def target(name: str) -> Callable[..., Any]:
     """Our function: composed (with a "~"), or public."""
     if not name.startswith("~"):
         return public(name)
-    return PIECES.get(name[1:]) or FITS.get(name[1:]) or COMPOSITIONS[name[1:]]
+    for table in (PIECES, FITS, ROWS, WRITES):
+        if name[1:] in table:
+            return table[name[1:]]
+    return COMPOSITIONS[name[1:]]

@@ -9,16 +9,11 @@ import numpy as np
 
 from tapegrad.core.tensor import Tensor
 from tapegrad.errors import ArgumentError, ShapeError
-from tapegrad.numpy_compositions import COMPOSITIONS, public, read
+from tapegrad.numpy_compositions import COMPOSITIONS, public, read, values_of
 from tapegrad.registry.space import F
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-
-def _values(x: Any) -> Any:
-    """What NumPy reads, of a tensor its values: for indices and conditions."""
-    return np.asarray(x.read()[0]) if isinstance(x, Tensor) else np.asarray(x)
 
 
 # -- reductions of some elements --------------------------------------------------------------------------
@@ -29,17 +24,19 @@ def _reduction(name: str, neutral: float, join: Callable[[Any, Any], Any]) -> Ca
         if where is not True:
             if initial is None and math.isinf(neutral):
                 raise ArgumentError(f"np.{name}(where=...): expected initial too, which stands for an element that is left out")
-            x = F.where(read(_values(where)), x, initial if math.isinf(neutral) else neutral)
+            x = F.where(read(values_of(where)), x, initial if math.isinf(neutral) else neutral)
         y = public(name)(x, **words)
         return y if initial is None else join(y, initial)
 
     return run
 
 
-def _mean(x: Any, /, *, where: Any = True, axis: Any = None, keepdims: bool = False) -> Any:
+def _mean(x: Any, /, *, where: Any = True, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:
+    if dtype is not None:
+        x = F.astype(x, np.dtype(dtype))
     if where is True:
         return F.mean(x, axis=axis, keepdims=keepdims)
-    chosen = np.broadcast_to(_values(where), x.shape)
+    chosen = np.broadcast_to(values_of(where), x.shape)
     count = np.sum(chosen, axis=axis, keepdims=keepdims)
     return F.sum(F.where(read(chosen), x, 0), axis=axis, keepdims=keepdims) / F.astype(read(count), np.result_type(x.dtype, np.float16))
 
@@ -55,12 +52,12 @@ def _select(conditions: Sequence[Any], choices: Sequence[Any], /, *, default: An
         raise ArgumentError(f"select: expected a choice for each condition, got {len(conditions)} and {len(choices)}")
     found = read(default) if hasattr(default, "shape") else default
     for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
-        found = F.where(read(_values(condition)), choice if isinstance(choice, Tensor) else np.asarray(choice), found)
+        found = F.where(read(values_of(condition)), choice if isinstance(choice, Tensor) else np.asarray(choice), found)
     return found
 
 
 def _choose(index: Any, choices: Sequence[Any], /) -> Any:
-    places = _values(index)
+    places = values_of(index)
     parts = [read(c) for c in choices]
     shape = np.broadcast_shapes(places.shape, *(c.shape for c in parts))
     whole = F.stack([F.broadcast_to(c, shape) for c in parts])
@@ -70,17 +67,17 @@ def _choose(index: Any, choices: Sequence[Any], /) -> Any:
 def _compress(condition: Any, x: Any, /, *, axis: int | None = None) -> Any:
     x = read(x)
     x, axis = (F.reshape(x, (-1,)), 0) if axis is None else (x, axis)
-    return F.take(x, np.flatnonzero(_values(condition)), axis=axis)
+    return F.take(x, np.flatnonzero(values_of(condition)), axis=axis)
 
 
 def _extract(condition: Any, x: Any, /) -> Any:
-    return F.take(F.reshape(read(x), (-1,)), np.flatnonzero(_values(condition)), axis=0)
+    return F.take(F.reshape(read(x), (-1,)), np.flatnonzero(values_of(condition)), axis=0)
 
 
 def _delete(x: Any, obj: Any, /, *, axis: int | None = None) -> Any:
     x = read(x)
     x, axis = (F.reshape(x, (-1,)), 0) if axis is None else (x, axis)
-    return F.take(x, np.delete(np.arange(x.shape[axis]), obj if isinstance(obj, slice) else _values(obj)), axis=axis)
+    return F.take(x, np.delete(np.arange(x.shape[axis]), obj if isinstance(obj, slice) else values_of(obj)), axis=axis)
 
 
 def _insert(x: Any, obj: Any, values: Any, /, *, axis: int | None = None) -> Any:
@@ -88,7 +85,7 @@ def _insert(x: Any, obj: Any, values: Any, /, *, axis: int | None = None) -> Any
     x, values = read(x), read(values)
     x, axis = (F.reshape(x, (-1,)), 0) if axis is None else (x, axis % x.ndim)
     n = x.shape[axis]
-    places: Any = obj if isinstance(obj, slice) else _values(obj)
+    places: Any = obj if isinstance(obj, slice) else values_of(obj)
     single = not isinstance(obj, slice) and places.ndim == 0
     number = np.insert(np.arange(n), places, -1).size - n
     if single:  # then the new values have the axis first, or not at all
@@ -140,22 +137,49 @@ def _rollaxis(x: Any, /, *, axis: int, start: int = 0) -> Any:
 
 # -- neighbours, angles, transforms ----------------------------------------------------------------------
 def _gradient(x: Any, /, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """Differences between neighbours, at the ends one-sided, for steps that are numbers."""
-    if edge_order != 1 or any(np.ndim(s) for s in spacing):
-        raise ArgumentError("np.gradient: expected edge_order 1 and a number for each spacing; write differences with tapegrad.diff")
-    axes = tuple(range(x.ndim)) if axis is None else tuple(np.atleast_1d(axis))
+    """Differences between neighbours, exact for parabolas; at the ends for lines, or for parabolas if `edge_order` is 2."""
+    axes = tuple(range(x.ndim)) if axis is None else tuple(int(a) % x.ndim for a in np.atleast_1d(axis))
     steps = spacing * len(axes) if len(spacing) == 1 else spacing or (1.0,) * len(axes)
-    found = []
-    for a, step in zip(axes, steps, strict=True):
-        y = F.moveaxis(x, int(a), 0)
-        inner = (y[2:] - y[:-2]) / (2 * step)
-        y = F.concat([(y[1:2] - y[:1]) / step, inner, (y[-1:] - y[-2:-1]) / step], axis=0)
-        found.append(F.moveaxis(y, 0, int(a)))
+    if edge_order not in (1, 2) or len(steps) != len(axes):
+        raise ArgumentError(
+            f"np.gradient: expected edge_order 1 or 2, and none, one or {len(axes)} spacings, got {edge_order} and {len(spacing)}"
+        )
+    found = [_slopes(x, a, step, edge_order) for a, step in zip(axes, steps, strict=True)]
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def _ediff1d(x: Any, /) -> Any:
-    return F.diff(F.reshape(x, (-1,)))
+def _slopes(x: Any, axis: int, step: Any, edge_order: int) -> Any:
+    y = F.moveaxis(x, axis, 0)
+    n = y.shape[0]
+    if n < edge_order + 1:
+        raise ShapeError(f"np.gradient: expected more than {edge_order} elements along axis {axis}, got shape {tuple(x.shape)}")
+    if not np.ndim(values_of(step)):
+        h = step if isinstance(step, int | float) else read(step)
+        inner = (y[2:] - y[:-2]) / (2 * h)
+        if edge_order == 1:
+            first, last = (y[1:2] - y[:1]) / h, (y[-1:] - y[-2:-1]) / h
+        else:
+            first, last = (-3 * y[:1] + 4 * y[1:2] - y[2:3]) / (2 * h), (3 * y[-1:] - 4 * y[-2:-1] + y[-3:-2]) / (2 * h)
+    else:  # the places of the elements
+        places = read(step)
+        if places.shape != (n,):
+            raise ShapeError(f"np.gradient: expected a number or {n} places for axis {axis}, got shape {tuple(places.shape)}")
+        h = F.reshape(F.diff(places), (-1, *(1,) * (y.ndim - 1)))
+        slope = F.diff(y, axis=0) / h
+        a, b = h[:-1], h[1:]
+        inner = (b * slope[:-1] + a * slope[1:]) / (a + b)
+        first, last = slope[:1], slope[-1:]
+        if edge_order == 2:
+            first = first - h[:1] * (slope[1:2] - slope[:1]) / (h[:1] + h[1:2])
+            last = last + h[-1:] * (slope[-1:] - slope[-2:-1]) / (h[-1:] + h[-2:-1])
+    return F.moveaxis(F.concat([first, inner, last], axis=0), 0, axis)
+
+
+def _ediff1d(x: Any, /, *, to_end: Any = None, to_begin: Any = None) -> Any:
+    x = read(x)
+    ends = [None if v is None else F.reshape(F.astype(read(v), x.dtype), (-1,)) for v in (to_begin, to_end)]
+    parts = [ends[0], F.diff(F.reshape(x, (-1,))), ends[1]]
+    return parts[1] if ends == [None, None] else F.concat([p for p in parts if p is not None], axis=0)
 
 
 def _angle(x: Any, /, *, deg: bool = False) -> Any:

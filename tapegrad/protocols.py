@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from tapegrad import numpy_ufuncs as along
 from tapegrad.core.tensor import Tensor
-from tapegrad.errors import ArgumentError, DetachedError, ShapeError
+from tapegrad.errors import ArgumentError, DetachedError, DTypeError, ShapeError
 from tapegrad.numpy_compositions import UFUNC_COMPOSITIONS
 from tapegrad.numpy_functions import ACCUMULATIONS, CONSTANT, FUNCTIONS, REDUCTIONS, UFUNC_NAMES, Row, target
 from tapegrad.ops.convert import asarray
@@ -29,18 +30,22 @@ if TYPE_CHECKING:
 # -- universal functions -------------------------------------------------------------------------------
 def array_ufunc(self: Tensor, ufunc: Any, method: str, /, *inputs: Any, **words: Any) -> Any:
     """What NumPy calls for a ufunc with a tensor among its inputs or outputs."""
-    out = words.pop("out", None)
-    where = words.pop("where", True)
-    dtype = words.pop("dtype", None)
-    run = _METHODS.get(method)
-    if run is None:
-        raise ArgumentError(f"np.{ufunc.__name__}.{method} is not there for tensors; {_DETACH}")
-    if method == "__call__":  # the words that say what NumPy does anyhow
-        for word, usual in (("casting", "same_kind"), ("order", "K"), ("subok", True)):
-            if words.get(word, usual) == usual:
-                words.pop(word, None)
+    out, dtype = words.pop("out", None), words.pop("dtype", None)
+    where = True if method == "reduce" else words.pop("where", True)
+    run = _METHODS[method]
+    if method in ("__call__", "outer"):
+        if ufunc.signature is None:  # how arrays lie in memory, and of which class they are, is the kernels' matter
+            words.pop("order", None), words.pop("subok", None)
+            casting = words.pop("casting", "same_kind")
+            if dtype is not None:
+                _check_casting(ufunc, inputs, dtype, casting)
+        else:
+            for word, usual in (("casting", "same_kind"), ("order", "K"), ("subok", True)):
+                if words.get(word, usual) == usual:
+                    words.pop(word, None)
     if dtype is not None:
-        inputs = tuple(F.astype(_array(x), dtype) for x in inputs)
+        count = len(inputs) if method in ("__call__", "outer") else 1
+        inputs = (*(F.astype(asarray(_array(x)), np.dtype(dtype)) for x in inputs[:count]), *inputs[count:])
     y = run(ufunc, inputs, words)
     if out is None:
         if where is not True:
@@ -54,9 +59,20 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, /, *inputs: Any, **words:
 _DETACH = "write x.numpy() to compute with its values alone, which cuts the derivative"
 
 
+def _check_casting(ufunc: Any, inputs: tuple[Any, ...], dtype: Any, casting: str) -> None:
+    for x in inputs:
+        given = _array(x)
+        kind = given.dtype if hasattr(given, "dtype") else np.min_scalar_type(given)
+        if not np.can_cast(kind, dtype, casting):  # type: ignore[arg-type]  # NumPy says which words there are
+            raise DTypeError(
+                f"np.{ufunc.__name__}(dtype={dtype!r}, casting={casting!r}): expected inputs that this rule casts, got {kind}; "
+                "write tapegrad.astype(x, ...) first"
+            )
+
+
 def _array(x: Any) -> Any:
-    """A tensor, an array or a Python number as it is; a list as an array."""
-    return x if isinstance(x, Tensor | np.ndarray | np.generic) or type(x) in SCALARS else np.asarray(x)
+    """A tensor, an array, a Python number or None as it is; a list as an array."""
+    return x if x is None or isinstance(x, Tensor | np.ndarray | np.generic) or type(x) in SCALARS else np.asarray(x)
 
 
 def _call(ufunc: Any, inputs: tuple[Any, ...], words: dict[str, Any]) -> Any:
@@ -79,41 +95,66 @@ def _function_of(ufunc: Any) -> Callable[..., Any] | None:
 
 
 def _reduce(ufunc: Any, inputs: tuple[Any, ...], words: dict[str, Any]) -> Any:
+    (x,) = inputs
     name = REDUCTIONS.get(ufunc.__name__)
-    if name is None:
-        return _by_numpy(ufunc.reduce, f"np.{ufunc.__name__}.reduce", inputs, words)
-    x, *rest = inputs
-    axis, *more = rest or [words.pop("axis", 0)]
-    _refuse(f"np.{ufunc.__name__}.reduce", more or [v for k, v in words.items() if k != "keepdims" and not _unsaid(v)])
-    return target(name)(_array(x), axis=axis, keepdims=words.get("keepdims", False))
+    if name is not None:
+        more = {k: v for k, v in words.items() if v is not np._NoValue and not (k == "where" and v is True)}
+        return _run(f"np.{ufunc.__name__}.reduce", FUNCTIONS[f"np.{name}"], (x,), {"axis": 0, **more})
+    axis, keepdims, initial = words.pop("axis", 0), words.pop("keepdims", False), words.pop("initial", None)
+    _refuse(f"np.{ufunc.__name__}.reduce", [v for v in words.values() if not _unsaid(v)])
+    function = _function_of(ufunc)
+    if function is None:
+        return _by_numpy(ufunc.reduce, f"np.{ufunc.__name__}.reduce", inputs, {"axis": axis, "keepdims": keepdims})
+    if ufunc.__name__ == "logaddexp" and _unsaid(initial):
+        return F.logsumexp(_array(x), axis=axis, keepdims=bool(keepdims))
+    return along.reduce(ufunc, function, x, axis=axis, keepdims=bool(keepdims), initial=None if _unsaid(initial) else initial)
 
 
 def _accumulate(ufunc: Any, inputs: tuple[Any, ...], words: dict[str, Any]) -> Any:
-    name = ACCUMULATIONS.get(ufunc.__name__)
-    if name is None:
-        return _by_numpy(ufunc.accumulate, f"np.{ufunc.__name__}.accumulate", inputs, words)
-    x, *rest = inputs
-    axis, *more = rest or [words.pop("axis", 0)]
-    _refuse(f"np.{ufunc.__name__}.accumulate", [v for v in (*more, *words.values()) if not _unsaid(v)])
-    return target(name)(_array(x), axis=axis)
+    (x,) = inputs
+    axis = words.pop("axis", 0)
+    _refuse(f"np.{ufunc.__name__}.accumulate", [v for v in words.values() if not _unsaid(v)])
+    name, function = ACCUMULATIONS.get(ufunc.__name__), _function_of(ufunc)
+    if name is not None:
+        return target(name)(_array(x), axis=axis)
+    if function is None:
+        return _by_numpy(ufunc.accumulate, f"np.{ufunc.__name__}.accumulate", inputs, {"axis": axis})
+    return along.accumulate(ufunc, function, x, axis=axis)
+
+
+def _reduceat(ufunc: Any, inputs: tuple[Any, ...], words: dict[str, Any]) -> Any:
+    x, indices = inputs
+    axis = words.pop("axis", 0)
+    _refuse(f"np.{ufunc.__name__}.reduceat", [v for v in words.values() if not _unsaid(v)])
+    if _function_of(ufunc) is None:
+        return _by_numpy(ufunc.reduceat, f"np.{ufunc.__name__}.reduceat", inputs, {"axis": axis})
+    return along.reduceat(ufunc, lambda part: _reduce(ufunc, (part,), {}), x, indices, axis=axis)
 
 
 def _outer(ufunc: Any, inputs: tuple[Any, ...], words: dict[str, Any]) -> Any:
-    a, b = (asarray(_array(x)) for x in inputs)
-    return _call(ufunc, (F.reshape(a, (*a.shape, *(1,) * b.ndim)), b), words)
+    return along.outer(lambda a, b: _call(ufunc, (a, b), words), *inputs)
+
+
+def _at(ufunc: Any, inputs: tuple[Any, ...], words: dict[str, Any]) -> None:
+    x, index, *more = inputs
+    if _function_of(ufunc) is None:
+        raise DetachedError(f"np.{ufunc.__name__}.at: tapegrad has no function that means the same; {_DETACH}")
+    along.at(ufunc, lambda *args: _call(ufunc, args, {}), x, index, *more)
 
 
 _METHODS: dict[str, Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]] = {
     "__call__": _call,
     "reduce": _reduce,
     "accumulate": _accumulate,
+    "reduceat": _reduceat,
     "outer": _outer,
+    "at": _at,
 }
 
 
 def _put_out(name: str, y: Any, out: tuple[Any, ...], where: Any) -> Any:
     """Results where `out=` asks for them: a tensor takes the value and its history, an array only a value without one."""
-    ys = y if isinstance(y, tuple) else (y,)
+    ys = tuple(map(asarray, y)) if isinstance(y, tuple) else (asarray(y),)
     found = tuple(v if place is None else _put_one(name, v, place, where) for v, place in zip(ys, out, strict=True))
     return found if isinstance(y, tuple) else found[0]
 

@@ -214,11 +214,6 @@ def test_an_extreme_of_some_elements_needs_a_first_value() -> None:
         np.max(tg.asarray(X), where=W > 0.5)
 
 
-def test_gradients_along_uneven_steps_are_refused() -> None:
-    with pytest.raises(ArgumentError, match=r"np.gradient: expected edge_order 1"):
-        np.gradient(tg.asarray(X[0]), X[1])
-
-
 def gradient_of(function, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The value on a tensor, a cotangent, and the gradient."""
     t = tg.asarray(x)
@@ -280,9 +275,9 @@ def test_a_function_without_a_counterpart_is_refused_while_recorded() -> None:
     x = tg.asarray(X)
     with tg.GradientTape() as tape:
         tape.watch(x)
-        with pytest.raises(DetachedError, match=r"np.unwrap would lose the derivative"):
-            np.unwrap(x)
-    assert isinstance(np.unwrap(x), tg.Tensor)
+        with pytest.raises(DetachedError, match=r"np.histogram would lose the derivative"):
+            np.histogram(x)
+    assert isinstance(np.histogram(x)[0], tg.Tensor)
 
 
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
@@ -326,8 +321,8 @@ def test_an_argument_without_a_counterpart_is_refused() -> None:
         np.std(x, where=X > 0.5)
     with pytest.raises(ArgumentError, match=r"np.reshape\(order=...\)"):
         np.reshape(x, (4, 3), order="F")
-    with pytest.raises(ArgumentError, match=r"np.add.at is not there for tensors"):
-        np.add.at(x, [0], 1.0)
+    with pytest.raises(ArgumentError, match=r"np.hypot.reduce: tapegrad does not have this argument"):
+        np.hypot.reduce(x, where=X > 0.5)
 
 
 def test_usual_values_of_such_arguments_are_taken() -> None:
