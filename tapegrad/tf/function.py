@@ -45,7 +45,8 @@ class Function:
         self._records = False  # whether `tf.gradients` was called in it
         self._at_once = False  # whether Python has to know values in it
         self._was_called = False
-        functools.update_wrapper(self, python_function)
+        # attributes of a function come along; those of an object, such as a model, are its own
+        functools.update_wrapper(self, python_function, updated=("__dict__",) if inspect.isfunction(python_function) else ())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.input_signature is not None:

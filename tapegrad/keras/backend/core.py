@@ -145,6 +145,11 @@ def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any
         raise ValueError("`sparse=True` and `ragged=True` are not supported with tapegrad as Keras's backend")
     if dtype is not None:
         dtype = standardize_dtype(dtype)
+        if dtype.startswith("float8"):
+            raise NotImplementedError(
+                f"keras on tapegrad: there are no numbers of 8 bits with a point ({dtype}); layers are quantized to 'int8' or "
+                "'int4', and computed with in 'float16' or 'bfloat16'"
+            )
     if isinstance(x, KerasVariable):
         x = x.value
     if isinstance(x, Tensor):
@@ -152,7 +157,7 @@ def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any
             x = _read(x)
         if dtype == "string" and x.array.dtype == object:
             return x
-        return x if dtype is None or x.array.dtype == DTYPES.get(dtype) else F.astype(x, dtype)
+        return x if dtype is None or x.array.dtype == DTYPES.get(dtype, dtype) else F.astype(x, dtype)
     if isinstance(x, KerasTensor):
         return numpy.asarray(x)  # raises what Keras says of symbolic values
     if isinstance(x, tuple):

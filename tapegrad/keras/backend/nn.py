@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -9,6 +10,7 @@ from keras.src import backend
 from keras.src.backend.common.variables import shape_equal
 
 import tapegrad as tg
+from tapegrad.keras import logits
 from tapegrad.keras.backend.core import cast, convert_to_tensor, standardize_shape
 from tapegrad.keras.backend.nn_attention import *  # noqa: F403  as below
 from tapegrad.keras.backend.nn_images import *  # noqa: F403  they are part of this module to Keras
@@ -44,7 +46,6 @@ def _float(x: Any) -> Any:
 
 relu = _activation("relu", tg.nn.relu)
 relu6 = _activation("relu6", tg.nn.relu6)
-sigmoid = _activation("sigmoid", tg.nn.sigmoid)
 tanh = _activation("tanh", F.tanh)
 softplus = _activation("softplus", tg.nn.softplus)
 softsign = _activation("softsign", tg.nn.softsign)
@@ -54,6 +55,14 @@ selu = _activation("selu", tg.nn.selu)
 hard_sigmoid = _activation("hard_sigmoid", tg.nn.hardsigmoid)
 hard_silu = _activation("hard_silu", tg.nn.hardswish)
 tanh_shrink = _activation("tanh_shrink", tg.nn.tanhshrink)
+
+
+def sigmoid(x: Any) -> Any:
+    """1 / (1 + exp(-x))."""
+    x = _float(x)
+    y = _kept(tg.nn.sigmoid, x)
+    logits.note(y, x, "sigmoid")
+    return y
 
 
 def leaky_relu(x: Any, negative_slope: float = 0.2) -> Any:
@@ -78,7 +87,11 @@ def gelu(x: Any, approximate: bool = True) -> Any:
 
 def softmax(x: Any, axis: Any = -1) -> Any:
     """exp(x) in parts of its sum."""
-    return tg.nn.softmax(_float(x), axis=axis)
+    x = _float(x)
+    y = tg.nn.softmax(x, axis=axis)
+    if axis in (-1, x.ndim - 1):
+        logits.note(y, x, "softmax")
+    return y
 
 
 def log_softmax(x: Any, axis: Any = -1) -> Any:
@@ -103,6 +116,20 @@ def one_hot(x: Any, num_classes: int, axis: int = -1, dtype: Any = None, sparse:
 def _pair(target: Any, output: Any, dtype: Any = None) -> tuple[Any, Any]:
     target, output = convert_to_tensor(target, dtype), convert_to_tensor(output)
     return target, output
+
+
+def _of_logits(output: Any, from_logits: bool, function: str, loss: str) -> tuple[Any, bool]:
+    """What a loss is computed from, and whether these are logits: those of probabilities where they are known."""
+    found = logits.noted(output, function)
+    if found is None:
+        return output, from_logits
+    if from_logits:
+        warnings.warn(
+            f"`{loss}` received `from_logits=True`, but the `output` argument was produced by a {function.title()} activation "
+            "and thus does not represent logits. Was this intended?",
+            stacklevel=2,
+        )
+    return found, True
 
 
 def _agree(shape: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
@@ -138,6 +165,8 @@ def categorical_crossentropy(target: Any, output: Any, from_logits: bool = False
     """-sum(target * log(probabilities)) along an axis."""
     target, output = _pair(target, output)
     _same_shape(target, output, 1)
+    if axis in (-1, output.ndim - 1):
+        output, from_logits = _of_logits(output, from_logits, "softmax", "categorical_crossentropy")
     return -F.sum(cast(target, output.dtype) * _log_probabilities(output, from_logits, axis), axis=axis)
 
 
@@ -149,6 +178,8 @@ def sparse_categorical_crossentropy(target: Any, output: Any, from_logits: bool 
     if output.ndim < 1:
         raise ValueError(f"Argument `output` must be at least rank 1. Received: output.shape={output.shape}")
     axis = axis % output.ndim
+    if axis == output.ndim - 1:
+        output, from_logits = _of_logits(output, from_logits, "softmax", "sparse_categorical_crossentropy")
     sizes = output.shape
     if not _agree(target.shape, (*sizes[:axis], *sizes[axis + 1 :])):
         raise ValueError(
@@ -167,6 +198,7 @@ def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> 
     """-(target log(p) + (1 - target) log(1 - p)) for each element."""
     target, output = _pair(target, output)
     _same_shape(target, output, 0)
+    output, from_logits = _of_logits(output, from_logits, "sigmoid", "binary_crossentropy")
     target = cast(target, output.dtype)
     if from_logits:
         return tg.nn.binary_cross_entropy_with_logits(output, target, reduction="none")
@@ -176,9 +208,7 @@ def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> 
 
 # -- normalisation ---------------------------------------------------------------------------------------------
 def moments(x: Any, axes: Any, keepdims: bool = False, synchronized: bool = False) -> tuple[Any, Any]:
-    """Mean and variance over axes; of float16 in float32."""
-    if synchronized:
-        raise NotImplementedError("Argument synchronized=True is not supported: tapegrad runs on one device.")
+    """Mean and variance over axes; of float16 in float32.  There is one device, with which nothing has to be synchronized."""
     x = convert_to_tensor(x)
     axes = tuple(axes) if isinstance(axes, list) else axes
     kept = x.array.dtype

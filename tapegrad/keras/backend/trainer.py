@@ -15,7 +15,7 @@ from keras.src.utils import traceback_utils
 from keras.src.utils.python_utils import pythonify_logs
 
 import tapegrad as tg
-from tapegrad.keras import look
+from tapegrad.keras import logits, look
 from tapegrad.keras.backend.core import convert_to_numpy, convert_to_tensor, is_tensor
 from tapegrad.keras.backend.datasets import adapted
 from tapegrad.keras.backend.datasets import epochs as batches_of
@@ -41,6 +41,18 @@ def _tensors(data: Any) -> Any:
     return tree.map_structure(one, data)
 
 
+def _as_compiled(step: Any, model: Any) -> Any:
+    """A step of a model in which losses see what they would see where Keras compiles it, as it does unless told not to."""
+
+    def run(batches: Any) -> Any:
+        if model.run_eagerly:
+            return step(batches)
+        with logits.compiled_step():
+            return step(batches)
+
+    return run
+
+
 def _extended(shipped: type) -> type:
     """The trainer of Keras's NumPy backend, which evaluates and predicts, as one that trains."""
 
@@ -50,6 +62,7 @@ def _extended(shipped: type) -> type:
         def __init__(self) -> None:
             super().__init__()
             self.train_function: Any = None
+            self.test_function: Any = None
 
         # -- one batch -----------------------------------------------------------------------------------
         def _forward(self, data: Any, *, training: bool) -> tuple[Any, ...]:
@@ -87,8 +100,16 @@ def _extended(shipped: type) -> type:
                         logs = self.train_step(_tensors(data))
                     return logs
 
-                self.train_function = run
+                self.train_function = _as_compiled(run, self)
             return self.train_function
+
+        def make_test_function(self, force: bool = False) -> Any:
+            """What evaluates a batch, or as many as `steps_per_execution`."""
+            made = self.test_function is None or force
+            super().make_test_function(force)
+            if made:
+                self.test_function = _as_compiled(self.test_function, self)
+            return self.test_function
 
         def _symbolic_build(self, data_batch: Any) -> None:
             super()._symbolic_build(_tensors(data_batch))

@@ -123,3 +123,13 @@ for part in ("train", "validation"):
     wanted = [b"epoch_loss"] if part == "validation" else [b"epoch_loss", b"graph_keras_model", b"histograms"]
     assert all(name in written for name in wanted), (part, written[:400])
 """)
+
+
+def test_a_model_is_a_function_to_compile():
+    run("""
+model = keras.Sequential([keras.Input((3,)), layers.Dense(2)])
+model.compile("sgd", "mse")
+x = tf.ones((1, 3))
+compiled = tf.function(model)
+assert compiled(x).numpy().tolist() == compiled(x).numpy().tolist() == model(x).numpy().tolist()
+""")

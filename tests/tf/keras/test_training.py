@@ -274,3 +274,31 @@ def test_a_quotient_without_nan_and_its_derivative(keras):
         da, db = tape.gradient(y, [a, b])
         assert np.asarray(da).tolist() == [1 / d if d else 0.0 for d in divisor]
         assert np.asarray(db).tolist() == [-w / d if d else 0.0 for w, d in zip(wanted, divisor, strict=True)]
+
+
+# -- dtypes ------------------------------------------------------------------------------------------------------
+def test_what_is_cast_to_bfloat16_is_bfloat16(keras):
+    x = tg.asarray(np.array([1.0, 2.5]))
+    assert x.dtype == np.float64
+    for y in (keras.ops.cast(x, "bfloat16"), keras.ops.saturate_cast(keras.ops.cast(x, "float32"), "bfloat16")):
+        assert keras.backend.standardize_dtype(y.dtype) == "bfloat16"
+
+
+def test_numbers_of_eight_bits_are_refused_by_name(keras):
+    with pytest.raises(NotImplementedError, match=r"no numbers of 8 bits .*float8_e4m3fn.*'int8' or 'int4'"):
+        keras.ops.cast(tg.asarray([1.0]), "float8_e4m3fn")
+    layer = keras.layers.Dense(2, dtype="float8_from_float32")
+    with pytest.raises(NotImplementedError, match="'int8' or 'int4'"):
+        layer(np.ones((1, 2), "float32"))
+
+
+def test_a_length_and_an_angle_are_a_complex_number(keras):
+    np.testing.assert_allclose(keras.ops.polar(tg.asarray([1.0, 2.0]), tg.asarray([0.0, 0.5])), [1, 2 * np.exp(0.5j)], rtol=1e-6)
+
+
+def test_the_grey_of_an_image_is_spread_over_its_range(keras):
+    image = np.repeat(np.arange(100, 116, dtype="float32").reshape(1, 4, 4, 1), 3, axis=-1)
+    found = np.asarray(keras.layers.Equalization()(image))
+    assert found.min() == 0
+    assert found.max() == 255
+    assert (np.diff(found[0, :, :, 0].ravel()) > 0).all()
