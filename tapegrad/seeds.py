@@ -8,8 +8,9 @@ import numpy as np
 
 from tapegrad.asked import warn
 from tapegrad.core import recorder as rec
-from tapegrad.core.engine import advance, sweep
+from tapegrad.core.engine import sweep
 from tapegrad.core.node import WATCH, make_node
+from tapegrad.core.pushing import advance
 from tapegrad.core.recorder import EMPTY, state
 from tapegrad.core.tensor import WRAPPERS, Tensor, linked, tensor
 from tapegrad.core.watching import origin, root
@@ -70,7 +71,7 @@ def swept(recorder: Recorder, seeds: Any, nodes: list[Node | None], *, consume: 
         if recorded:
             found = sweep(started, nodes, recorder, recorded=True)
             return [g if g is None else linked(g.array, g.node) for g in found]  # a tensor may be written to
-        consumed = recorder.groups.get(frozenset([recorder])) if consume else None
+        consumed = recorder.alone if consume else None
         found = sweep(started, nodes, recorder, recorded=False, consumed=consumed)
     return [g if g is None else WRAPPERS.get(type(g), tensor)(g) for g in found]
 

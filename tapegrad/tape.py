@@ -23,7 +23,7 @@ from tapegrad.core.cuts import paused
 from tapegrad.core.foreign import WATCHING
 from tapegrad.core.recorder import Recorder
 from tapegrad.core.tensor import Tensor, standing_for, tensor
-from tapegrad.core.watching import watch_all
+from tapegrad.core.watching import watch_all, watch_plainly
 from tapegrad.dtypes import float32, float64, is_inexact
 from tapegrad.errors import ArgumentError, DTypeError, GradientError, ShapeError, SpentError
 from tapegrad.kernels.batched import Batched, Level
@@ -118,6 +118,8 @@ class GradientTape:
         """
         if self._spent:
             raise SpentError("watch(value): a derivative was taken from this tape, and it records no more; enter it anew")
+        if type(value) is Tensor and ((d := value.array.dtype) is float32 or d is float64) and watch_plainly(value, self._recorder):
+            return
         given = unchanged_leaves(value)
         for x in given:
             if type(x) is not Tensor or ((d := x.array.dtype) is not float32 and d is not float64):
@@ -353,10 +355,13 @@ class GradientTape:
         if consume:
             if recorder.entered:
                 rec.leave(recorder)
-            if any(g is None for g in found[0]):
-                from tapegrad.inspect.explaining import Reasons
+            for g in found[0]:
+                if g is None:
+                    from tapegrad.inspect.explaining import Reasons
 
-                self._reasons = Reasons(targets, [x for x, g in zip(sources, found[0], strict=True) if g is None], recorder)
+                    without = [x for x, g in zip(sources, found[0], strict=True) if g is None]
+                    self._reasons = Reasons(targets, without, recorder)
+                    break
             self._spent = True
             self._watched = tuple(recorder.variables)
             rec.release(recorder)

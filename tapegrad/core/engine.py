@@ -6,7 +6,7 @@ import _thread
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, final
 
-from tapegrad.core.node import SPENT, Masked, Node, parents, receive
+from tapegrad.core.node import SPENT, WATCH, Masked, Node, parents, receive
 
 if TYPE_CHECKING:
     import threading
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 #: Each gives, for the name of an op, an error inside its derivative and the cotangent, the error that is to be raised.
 FOREIGN: list[Callable[[str, Exception, Any], Exception]] = []
 
-_by_age = attrgetter("seq")
+by_age = attrgetter("seq")
 #: Held while nodes are marked; never while a rule runs.
 _marking = _thread.allocate_lock()
 
@@ -85,6 +85,7 @@ def sweep(
     """
     wanted = {n for n in sources if n is not None}
     token, order, leaves = _collect([n for n, _ in seeds], wanted, recorder)
+    order = _without_ends(token, order, leaves, wanted)
     touched: tuple[list[Node], ...] = (order, leaves)
     before, _swept.recorder = _swept.recorder, recorder
     try:
@@ -212,35 +213,13 @@ def sweep_since(
         _clean(token, (order, leaves))
 
 
-def advance(
-    seeds: Sequence[tuple[Node, Any]], targets: Sequence[Node | None], recorder: Recorder | None, *, recorded: bool
-) -> list[Any]:
-    """The tangents of the targets, from those of `seeds`, through what `recorder` has kept; None where there is none.
-
-    With no recorder, through what anybody has kept.  The tangent of a seed may be None: nodes before it are not looked at.
-    With `recorded`, tangents are Tensors, and what is computed is recorded by whoever is active; else raw arrays.
-    """
-    tangents: dict[Node, Any] = dict(seeds)
-    for node in _before([n for n in targets if n is not None], tangents, recorder):
-        given = tuple(tangents.get(p) if p is not None else None for p in parents(node))
-        if any(t is not None for t in given):
-            tangents[node] = (node.op.push_recorded if recorded else node.op.push)(node, given)
-    return [None if n is None else tangents.get(n) for n in targets]
-
-
-def _before(targets: list[Node], known: dict[Node, Any], recorder: Recorder | None) -> list[Node]:
-    """The nodes that lead to the targets, down to those that are known; oldest first."""
-    found: dict[Node, None] = {}
-    stack = targets
-    while stack:
-        node = stack.pop()
-        if node in found or node in known or (recorder is not None and recorder not in node.owners.recorders):
-            continue
-        if node.op is SPENT:
-            SPENT.push(node, ())
-        found[node] = None
-        stack.extend(p for p in parents(node) if p is not None)
-    return sorted(found, key=_by_age)
+def _without_ends(token: _Sweep, order: list[Node], leaves: list[Node], wanted: set[Node]) -> list[Node]:
+    """The nodes that take steps: sources beyond which this sweep does not look, for others watched them before, are leaves."""
+    ends = {n for n in wanted if n.p is not None and n.op is WATCH and n.mark is token and n.p.mark is not token}
+    if not ends:
+        return order
+    leaves.extend(ends)
+    return [n for n in order if n not in ends]
 
 
 def _halts(
@@ -249,9 +228,10 @@ def _halts(
     """Where the loop pauses: at sources that have parents of their own, and at stops."""
     if stops:
         wanted = wanted.union(stops)
-    if all(n.p is None for n in wanted):
-        return []
-    return [(i, n) for i, n in enumerate(order) if n in wanted]
+    for node in wanted:
+        if node.p is not None:
+            return [(i, n) for i, n in enumerate(order) if n in wanted]
+    return []
 
 
 def _collect(
@@ -270,7 +250,7 @@ def _collect(
                     _mark_since(token, targets, recorder, start, order, leaves)
                 else:
                     stray = _mark(token, targets, wanted, recorder, order, leaves, stack)
-            order.sort(key=_by_age, reverse=True)
+            order.sort(key=by_age, reverse=True)
             return token, _prune(token, order, leaves, wanted) if stray else order, leaves
         except _Busy as busy:  # another thread is sweeping over some of these nodes: when it is done, again
             _clean(token, (order, leaves, stack, targets))

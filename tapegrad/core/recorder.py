@@ -51,7 +51,9 @@ _tidying = _thread.RLock()
 class Recorder:
     """The core of a tape: what nodes and thread state know of it, so that nothing refers to the tape itself."""
 
-    __slots__ = ("auto", "beside", "cuts", "entered", "groups", "inner", "keeping", "levels", "live", "on_push", "serial", "variables")
+    __slots__ = (
+        "alone", "auto", "beside", "cuts", "entered", "groups", "inner", "keeping", "levels", "live", "on_push", "serial", "variables",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -70,6 +72,7 @@ class Recorder:
         self.keeping = keeping  # holds what it recorded; without, a graph lives and dies with its tensors
         self.variables: list[Any] = []  # those watched, in order
         self.groups: dict[frozenset[Recorder], Owners] = {}
+        self.alone: Owners | None = None  # the one of them that has no other recorder, while there is one
         self.on_push = on_push  # forward mode: called with every node as it is made, and the recorder
         self.cuts: list[Any] | None = None  # where values lost their derivative, if that is noted
         self.beside: Any = None  # what another library records of the same sources, told to `start` and to `stop`
@@ -200,6 +203,8 @@ def group(recorders: frozenset[Recorder]) -> Owners:
         found = Owners(recorders)
         for r in recorders:
             r.groups[recorders] = found
+        if found.alive == 1:
+            newest.alone = found
     return found
 
 
@@ -305,6 +310,7 @@ def release(recorder: Recorder) -> None:
         recorder.on_push = _push_nothing  # what it knew of tangents is nobody's now, though nodes may still refer to it
     groups = recorder.groups
     recorder.groups = {}
+    recorder.alone = None
     recorder.variables = []
     for owners in groups.values():
         owners.alive -= 1

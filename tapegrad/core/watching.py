@@ -27,6 +27,19 @@ def watch(x: Tensor, recorders: frozenset[Recorder]) -> Node:
     return node
 
 
+def watch_plainly(x: Any, recorder: Recorder) -> bool:
+    """Let this recorder watch a value that nobody else does; False if there are others, and nothing is done."""
+    node: Node | None = x.node
+    if node is not None and (node.p is not None or not node.owners.spent):
+        return False
+    owners = recorder.alone or group(frozenset([recorder]))
+    with _naming:
+        if x.node is not node:
+            return False
+        x.node = make_node(WATCH, None, None, None, None, owners)
+    return True
+
+
 def met(x: Any, active: Owners, variable: Any) -> Node | None:
     """The node of a value that is read as a variable's while these are active: those who watch by themselves watch it from now on."""
     auto = active.auto

@@ -26,8 +26,10 @@ def sum(x: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) 
         shape = x.shape[: x.ndim - len(axis)]
         y = sum(x.reshape(*shape, math.prod(x.shape[len(shape) :])), axis=-1)
         return y.reshape(*shape, *(1,) * len(axis)) if keepdims else y
-    if type(axis) is int and x.size >= 4096 and axis in (-1, x.ndim - 1) and _has_short_rows(x):
-        y = np.matmul(x, _ones(x.shape[-1], x.dtype.char))  # measured: 17 us for 4,096 rows of 64; the reduction takes 115
+    if type(axis) is int and x.ndim > 1 and x.size >= 64 and (axis == -1 or axis == x.ndim - 1) and _has_short_rows(x):
+        # Measured: 17 us for 4,096 rows of 64, the reduction takes 115; 0.5 us for 64 of 10, which takes 2.2.
+        ones = _ones(x.shape[-1], x.dtype.char)
+        y = x.dot(ones) if x.ndim == 2 else np.matmul(x, ones)
         return y[..., None] if keepdims else y
     if axis is not None and x.ndim > 1 and x.size >= 1024 and x.dtype.char in "fd" and x.flags.c_contiguous:
         y = _over_rows(x, (axis,) if type(axis) is int else axis)
@@ -73,7 +75,7 @@ def _total(x: Any) -> Any:
 
 def _has_short_rows(x: Any) -> bool:
     """Whether rows are so short that BLAS, which adds in no certain order, is as exact as a sum in pairs."""
-    return x.dtype.char in "fd" and 1 < x.shape[-1] <= 1024 and x.ndim > 1 and x.flags.c_contiguous
+    return x.dtype.char in "fd" and 1 < x.shape[-1] <= 1024 and x.flags.c_contiguous
 
 
 @functools.lru_cache(64)
@@ -126,39 +128,73 @@ def _most(x: Any, axis: Any) -> Any:
     return _np.maximum.reduce(x, axis=axis, keepdims=True, **({"initial": -np.inf} if x.size == 0 else {}))
 
 
-def shift_of(x: Any, *, axis: Any) -> Any:
-    """What to take off: 0 if all is mild, else the largest element of each row, 0 where it is infinite."""
+def _exponentials(x: Any, axis: Any) -> tuple[Any, Any, Any, bool]:
+    """Of each row less what is taken off, their sum, what that was, and whether it is known to be finite.
+
+    Nothing is taken off if all is mild, else the largest element, or 0 where that is infinite.
+    """
     if _is_mild(x):
-        return _ZERO[x.dtype.char]
+        e = np.exp(x)
+        return e, sum(e, axis=axis, keepdims=True), _ZERO[x.dtype.char], True
     m = _most(x, axis)
-    if not np.isfinite(m).all():
+    finite = _is_finite(m)
+    if not finite:
         m = np.where(np.isfinite(m), m, np.zeros((), m.dtype))
-    return m
+    z = x - m
+    e = np.exp(z, z) if type(z) is np.ndarray and z.dtype.kind in "fc" else np.exp(z)
+    return e, sum(e, axis=axis, keepdims=True), m, finite
 
 
-def exp_less(x1: Any, x2: Any) -> Any:
-    """exp(x1 - x2)."""
-    if x2 is _ZERO["f"] or x2 is _ZERO["d"]:
-        return np.exp(x1)
-    z = x1 - x2
-    return np.exp(z, out=z) if type(z) is np.ndarray and z.dtype.kind in "fc" else np.exp(z)
-
-
-def log_of_sum(x: Any) -> Any:
-    """log(x), where 0 is no surprise."""
-    if x.all():
-        return np.log(x)
-    with np.errstate(divide="ignore"):
-        return np.log(x)
+def _is_finite(m: Any) -> bool:
+    """Whether all elements are known to be.  (Measured for 64 of them: 0.6 us; `isfinite` and `all` take 1.6.)"""
+    if type(m) is np.ndarray and m.dtype.char in "fd" and m.flags.c_contiguous:
+        flat = m.reshape(-1)
+        if math.isfinite(flat.dot(flat)):
+            return True
+    return bool(np.isfinite(m).all())
 
 
 def softmax(x: Any, *, axis: Any = -1) -> Any:
-    """exp(x) / sum(exp(x)); a row of -inf gives zeros."""
-    if _is_mild(x):
-        e = np.exp(x)
-        return np.divide(e, sum(e, axis=axis, keepdims=True), out=e)
-    e = np.exp(_lowered(x, axis))
-    return e / _nonzero(sum(e, axis=axis, keepdims=True))
+    """exp(x) / sum(exp(x)); a row of -inf gives zeros, and one with +inf has no softmax: NaN."""
+    e, s, _, finite = _exponentials(x, axis)
+    return _shares(e, s, finite)
+
+
+def _shares(e: Any, s: Any, finite: bool) -> Any:
+    if not finite:
+        s = np.where(np.isfinite(s), _nonzero(s), np.asarray(np.nan, s.dtype))
+    return np.divide(e, s, e) if type(e) is np.ndarray else e / s
+
+
+def logsumexp(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """log(sum(exp(x))); half precision is computed in float32."""
+    if x.dtype.itemsize == 2 and x.dtype.name in _HALVES:
+        return logsumexp(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype)
+    _, s, m, finite = _exponentials(x, axis)
+    return _log_of_sum(s, m, finite, axis, keepdims)
+
+
+def logsumexp_keeping(x: Any, *, axis: Any = None, keepdims: bool = False) -> tuple[Any, Any]:
+    """That, and the softmax."""
+    if x.dtype.itemsize == 2 and x.dtype.name in _HALVES:
+        y, shares = logsumexp_keeping(x.astype(np.float32), axis=axis, keepdims=keepdims)
+        return y.astype(x.dtype), shares.astype(x.dtype)
+    e, s, m, finite = _exponentials(x, axis)
+    return _log_of_sum(s, m, finite, axis, keepdims), _shares(e, s, finite)
+
+
+def _log_of_sum(s: Any, m: Any, finite: bool, axis: Any, keepdims: bool) -> Any:
+    """The logarithm of a sum of exponentials, and what was taken off them."""
+    if finite:
+        y = np.log(s)
+    else:
+        with np.errstate(divide="ignore"):  # log(0), of a row of -inf
+            y = np.log(s)
+    if m is not _ZERO.get(y.dtype.char):
+        y += m
+    if not keepdims:
+        y = y.squeeze(axis)
+    return y if y.ndim else y[()]
 
 
 def log_softmax(x: Any, *, axis: Any = -1) -> Any:
@@ -170,7 +206,7 @@ def log_softmax(x: Any, *, axis: Any = -1) -> Any:
 def _lowered(x: Any, axis: Any) -> Any:
     """Each row less its largest element; a row of -inf stays so, and one with +inf has no softmax: NaN."""
     m = _most(x, axis)
-    if not np.isfinite(m).all():
+    if not _is_finite(m):
         m = np.where(m == -np.inf, np.zeros((), m.dtype), m)
     return x - m
 
@@ -224,7 +260,7 @@ def logaddexp(x1: Any, x2: Any) -> Any:
 def cross_entropy(x: Any, labels: Any) -> Any:
     """The mean of logsumexp(x) - x[label] over rows."""
     z = x - _most(x, 1)
-    return _mean_loss(sum(np.exp(z), axis=1), z[np.arange(len(x)), labels])
+    return _mean_loss(sum(np.exp(z), axis=1), z[_numbers(len(x)), labels])
 
 
 def _mean_loss(s: Any, picked: Any) -> Any:
@@ -238,7 +274,7 @@ def cross_entropy_grad(x: Any, labels: Any) -> Any:
 
 def cross_entropy_keeping(x: Any, labels: Any) -> tuple[Any, Any]:
     """Both, from the same exponentials."""
-    rows = np.arange(len(x))
+    rows = _numbers(len(x))
     z = x - _most(x, 1)
     picked = z[rows, labels]
     e = np.exp(z, z) if z.dtype.kind == "f" else np.exp(z)
@@ -247,3 +283,8 @@ def cross_entropy_keeping(x: Any, labels: Any) -> tuple[Any, Any]:
     e *= (part / s)[:, None]
     e[rows, labels] -= part
     return _mean_loss(s, picked), e
+
+
+@functools.lru_cache(64)
+def _numbers(n: int) -> Any:
+    return np.arange(n)

@@ -227,10 +227,9 @@ from tapegrad.kernels.tensorflow_softmax import (  # noqa: F401
     cross_entropy,
     cross_entropy_grad,
     cross_entropy_keeping,
-    exp_less,
-    log_of_sum,
     log_softmax,
-    shift_of,
+    logsumexp,
+    logsumexp_keeping,
     softmax,
 )
 from tapegrad.kernels.tensorflow_sort import argsort, insertion_index, repeat, unique_index  # noqa: F401

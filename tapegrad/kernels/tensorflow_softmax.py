@@ -13,25 +13,38 @@ from tapegrad.kernels.tensorflow_calls import F32, INT32, INT64, cast
 from tapegrad.kernels.tensorflow_functions import exp, log
 from tapegrad.kernels.tensorflow_promotion import asarray, converted
 from tapegrad.kernels.tensorflow_shape import axes_of
-from tapegrad.kernels.tensorflow_sums import largest, sum
+from tapegrad.kernels.tensorflow_sums import dropped, largest, sum
 
 _SOFTMAX, _LOG_SOFTMAX = calls.one("Softmax"), calls.one("LogSoftmax")
 
 
-def shift_of(x: Any, *, axis: Any) -> Any:
-    """The largest element of each row, 0 where it is infinite."""
-    m = largest(asarray(x) if x.dtype.kind != "c" else real(x), axis)
-    m = where(isfinite(m), m, 0)
-    return converted(m, x.dtype)
+def _exponentials(x: Any, axis: Any) -> tuple[Any, Any, Any]:
+    """Of each row less its largest element, or less 0 where that is infinite; their sum; and what was taken off."""
+    m = largest(real(x), axis)
+    m = converted(where(isfinite(m), m, 0), x.dtype)
+    e = exp(subtract(x, m))
+    return e, sum(e, axis=axis, keepdims=True), m
 
 
-def exp_less(x1: Any, x2: Any) -> Any:
-    """exp(x1 - x2)."""
-    return exp(subtract(x1, x2))
+def logsumexp(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """log(sum(exp(x))); half precision is computed in float32."""
+    x = asarray(x)
+    if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
+        return converted(logsumexp(converted(x, F32), axis=axis, keepdims=keepdims), x.dtype)
+    _, s, m = _exponentials(x, axis)
+    y = add(log(s), m)
+    return y if keepdims else dropped(y, axis)
 
 
-def log_of_sum(x: Any) -> Any:
-    return log(x)
+def logsumexp_keeping(x: Any, *, axis: Any = None, keepdims: bool = False) -> tuple[Any, Any]:
+    """That, and the softmax."""
+    x = asarray(x)
+    if x.dtype.kind != "f" or x.dtype.itemsize == 2:
+        return logsumexp(x, axis=axis, keepdims=keepdims), softmax(x, axis=axis)
+    e, s, m = _exponentials(x, axis)
+    y = add(log(s), m)
+    shares = divide(e, where(isfinite(s), where(equal(s, 0), 1, s), math.nan))
+    return y if keepdims else dropped(y, axis), shares
 
 
 def _lowered(x: Any, axis: Any) -> Any:

@@ -201,7 +201,7 @@ def norm2(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     m = largest(size, axis)
     m = where(logical_or(equal(m, 0), equal(isfinite(m), False)), 1, m)
     y = multiply(m, sqrt(sum(square(divide(size, m)), axis=axis, keepdims=True)))
-    return y if keepdims else _dropped(y, axis)
+    return y if keepdims else dropped(y, axis)
 
 
 def largest(x: Any, axis: Any) -> Any:
@@ -213,7 +213,7 @@ def _smallest(x: Any, axis: Any) -> Any:
     return made(_MIN(x.bare, ints(axes_of(axis, x.ndim)), keep_dims=True), x.dtype)
 
 
-def _dropped(y: Any, axis: Any) -> Any:
+def dropped(y: Any, axis: Any) -> Any:
     """Without the axes of length 1 that a reduction has kept."""
     axes = axes_of(axis, y.ndim)
     return reshape(y, tuple(n for i, n in enumerate(y.shape) if i not in axes))
@@ -229,4 +229,4 @@ def power_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: float) 
     m = where(equal(m, -math.inf) if ord > 0 else equal(m, math.inf), 0 if ord > 0 else m, m)
     scale = where(logical_and(m > 0, isfinite(m)), m, 1)
     y = sum((size / scale) ** ord, axis=axis, keepdims=True) ** (1 / ord) * scale
-    return y if keepdims else _dropped(y, axis)
+    return y if keepdims else dropped(y, axis)

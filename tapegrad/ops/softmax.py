@@ -4,48 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.dtypes import float32
-from tapegrad.ops.reductions import kept_shape, reduced_shape, reduction
-from tapegrad.registry import composite, constant, elementwise, primitive
-from tapegrad.registry.batch_rules import over_axis, shifted
-
-
-@composite(laws=reduction)
-def logsumexp(F: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """log(sum(exp(x))) over axes, without overflow; -inf over a row that is all -inf, with derivative 0.
-
-    Half precision is computed in float32: a sum of more than 65,504 ones is infinite in float16.
-    """
-    if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
-        return F.cast(F.logsumexp(F.cast(x, float32), axis=axis, keepdims=keepdims), x.dtype)
-    shift = F.shift_of(x, axis=axis)
-    y = F.log_of_sum(F.sum(F.exp_less(x, shift), axis=axis, keepdims=True)) + shift
-    return y if keepdims else F.reshape(y, reduced_shape(x.shape, axis))
-
-
-@constant(laws="the value of logsumexp does not depend on it: the laws of logsumexp", public=False)
-def shift_of(xp: Any, x: Any, /, *, axis: Any) -> Any:
-    """What is taken off before an exponential: the largest element over axes, or 0 where that is infinite or does no harm."""
-    m = xp.max(x, axis=axis, keepdims=True)
-    return xp.where(xp.isfinite(m), m, 0)
-
-
-@elementwise(public=False)
-def exp_less(xp: Any, x1: Any, x2: Any, /) -> Any:
-    """exp(x1 - x2), element by element."""
-    return xp.exp(x1 - x2)
-
-
-exp_less.partials(x1="y", x2=lambda F, y: -y)
-
-
-@elementwise(domain=(0.1, 9), public=False)
-def log_of_sum(xp: Any, x: Any, /) -> Any:
-    """The natural logarithm of a sum of exponentials: -inf at 0, where all of them are 0, with derivative 0."""
-    return xp.log_of_sum(x)
-
-
-log_of_sum.partials(x=lambda F, x: F.where(x == 0, 0, 1 / x))
+from tapegrad.ops.reductions import put_back, reduction
+from tapegrad.registry import primitive
+from tapegrad.registry.batch_rules import over_axis
 
 
 def _over_axes(draw: Any) -> Any:
@@ -67,6 +28,22 @@ softmax.pullback(x=lambda F, g, y, axis: _softmax_step(F, g, F.conj(y) if y.dtyp
 softmax.pushforward(x=_softmax_step)
 
 
+@primitive(laws=reduction)
+def logsumexp(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """log(sum(exp(x))) over axes, without overflow; -inf over a row that is all -inf, with derivative 0.
+
+    Half precision is computed in float32: a sum of more than 65,504 ones is infinite in float16.
+    """
+    return xp.logsumexp(x, axis=axis, keepdims=keepdims)
+
+
+logsumexp.keeping(shares=softmax)
+logsumexp.pullback(
+    x=lambda F, g, x, shares, axis, keepdims: put_back(F, g, x, axis, keepdims) * (F.conj(shares) if x.dtype.kind == "c" else shares)
+)
+logsumexp.pushforward(x=lambda F, t, shares, axis, keepdims: F.sum(t * shares, axis=axis, keepdims=keepdims))
+
+
 @primitive(laws=_over_axes)
 def log_softmax(xp: Any, x: Any, /, *, axis: Any = -1) -> Any:
     """x - logsumexp(x) over axes; -inf over a row that is all -inf, with derivative 0."""
@@ -77,11 +54,6 @@ log_softmax.pullback(x=lambda F, g, y, axis: g - F.conj(F.exp(y)) * F.sum(g, axi
 log_softmax.pushforward(x=lambda F, t, y, axis: t - F.sum(t * F.exp(y), axis=axis, keepdims=True))
 
 
-@shift_of.batch
-def _shift_of_batch(F: Any, has: Any, x: Any, *, axis: Any) -> Any:
-    axis = tuple(range(1, len(x.shape))) if axis is None else shifted(axis, len(x.shape) - 1)
-    return F.broadcast_to(F.shift_of(x, axis=axis), kept_shape(x.shape, axis))
-
-
+logsumexp.batch(over_axis("logsumexp"))
 softmax.batch(lambda F, has, x, *, axis=-1: over_axis("softmax")(F, has, x, axis=axis))
 log_softmax.batch(lambda F, has, x, *, axis=-1: over_axis("log_softmax")(F, has, x, axis=axis))

@@ -218,7 +218,9 @@ class Op:
         return self._take("pullback", rules, first=("F", "g"))
 
     def keeping(self, **ops: Op) -> Op:
-        """What comes with the value at next to no cost, and a rule may name: what another op gives of the same arguments.
+        """What comes with the value at next to no cost, and a rule may name: what another op gives of the same arrays.
+
+        Its parameters are among this op's, by their names.
 
         Where the op is recorded it is computed by a kernel `<op>_keeping`, which gives the value and these in a tuple; else, or
         where a kernel set has none, by the op alone, and by the ops kept.  In a recorded sweep it stands for the other op's value.
@@ -226,9 +228,12 @@ class Op:
         if self.kind != "primitive" or self.outputs or self.variadic or self.rules:
             raise DeclarationError(f"{self.name}: what is kept is said of a primitive of one output, before its pullback")
         for name, op in ops.items():
-            same = op.arrays == self.arrays and [p.name for p in op.params] == [p.name for p in self.params]
+            same = op.arrays == self.arrays and {p.name for p in op.params} <= {p.name for p in self.params}
             if op.kind != "primitive" or op.outputs or op.variadic or not same:
-                raise DeclarationError(f"{self.name}.keeping({name}=...): a primitive of one output with the same arguments, got {op!r}")
+                raise DeclarationError(
+                    f"{self.name}.keeping({name}=...): a primitive of one output of the same arrays, with parameters of this op's names, "
+                    f"got {op!r}"
+                )
             if name in (*self.arrays, *(p.name for p in self.params), "y"):
                 raise DeclarationError(f"{self.name}.keeping({name}=...): there is an argument of this name")
         self.kept.update(ops)

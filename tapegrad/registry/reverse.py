@@ -138,7 +138,7 @@ def load(variant: Variant, own: str, name: str, recorded: bool) -> str:
     if name == "y":
         return f"linked_output({place}, node)"
     if name in op.kept:
-        given = (*op.arrays, *(p.name for p in op.params))
+        given = (*op.arrays, *(p.name for p in op.kept[name].params))
         return f"K_{name}({', '.join([place, *(load(variant, '', n, recorded) for n in given)])})"
     if name not in op.arrays:
         return place

@@ -219,7 +219,7 @@ def values(variant: Variant, node: Node, *, recorded: bool) -> dict[str, Any]:
 
         for name, kept in op.kept.items():
             if name in found:
-                found[name] = recalled(kept)(found[name], *(found[n] for n in (*op.arrays, *(p.name for p in op.params))))
+                found[name] = recalled(kept)(found[name], *(found[n] for n in (*op.arrays, *(p.name for p in kept.params))))
     return found
 
 

@@ -88,7 +88,10 @@ def keeping(space: Space, op: Op) -> Callable[..., Any]:
 
 
 def _one_by_one(space: Space, op: Op, *args: Any, **params: Any) -> tuple[Any, ...]:
-    return tuple(getattr(space, o.key)(*args, **params) for o in (op, *op.kept.values()))
+    def value(op: Op) -> Any:
+        return getattr(space, op.key)(*args, **{p.name: params[p.name] for p in op.params if p.name in params})
+
+    return tuple(map(value, (op, *op.kept.values())))
 
 
 @final

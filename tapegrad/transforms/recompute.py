@@ -6,8 +6,9 @@ import functools
 from typing import TYPE_CHECKING, Any, final
 
 from tapegrad import random
-from tapegrad.core.engine import advance, sweep_since, sweeping
+from tapegrad.core.engine import sweep_since, sweeping
 from tapegrad.core.node import Node, Recorded, let_go, make_node, parents, receive, tick
+from tapegrad.core.pushing import advance
 from tapegrad.core.recorder import EMPTY, group, refcount, state
 from tapegrad.core.tensor import Tensor
 from tapegrad.dtypes import is_inexact
