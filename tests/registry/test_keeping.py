@@ -141,8 +141,8 @@ def test_what_cannot_be_kept_is_refused() -> None:
         """x**2."""
         return x * x
 
-    with pytest.raises(DeclarationError, match="with the same arguments, got"):
+    with pytest.raises(DeclarationError, match="of the same arrays, with parameters of this op's names, got"):
         squared.keeping(slope=cubed_slope)
-    with pytest.raises(DeclarationError, match="with the same arguments, got"):
+    with pytest.raises(DeclarationError, match="of the same arrays, with parameters of this op's names, got"):
         squared.keeping(slope=elementwise(public=False)(squared.body))
     del OPS[squared.key]
