@@ -19,6 +19,7 @@ from tapegrad.registry.space import F, space_of_type
 from tapegrad.seeds import ones_for
 from tapegrad.torch import _watching
 from tapegrad.torch._accumulate import accumulate, as_gradient, called_hooks, leaf_of
+from tapegrad.torch._arrivals import Arrivals
 from tapegrad.torch._elsewhere import lend, on_another_thread
 from tapegrad.torch._errors import translated
 from tapegrad.torch._graph import EdgeShape, GradientEdge
@@ -121,8 +122,12 @@ TO_INPUTS = lend(_ToInputs())
 
 
 # -- sweeps ------------------------------------------------------------------------------------------
-def _sweep(seeds: Any, sources: Any, create_graph: bool, keep: bool, *, whole: bool = False) -> Any:
+def _sweep(seeds: Any, sources: Any, create_graph: bool, keep: bool, arrived: Any, *, whole: bool = False) -> Any:
     _watching.follow_written()
+    step, checked = _watching.STEP[0], check
+    if _watching.HOOKS[0]:
+        looking = Arrivals(step, arrived)
+        step, checked = looking.step, looking.check
     was = switch(create_graph)
     named, TO_INPUTS.on = TO_INPUTS.on, sources is not None
     try:
@@ -133,8 +138,8 @@ def _sweep(seeds: Any, sources: Any, create_graph: bool, keep: bool, *, whole: b
                 sources=sources,
                 recorded=create_graph,
                 let=None if keep else LET,
-                check=check,
-                step=_watching.STEP[0],
+                check=checked,
+                step=step,
                 mixed=_watching.MIXED[0],
                 whole=whole,
             )
@@ -182,12 +187,24 @@ def _run_backward(
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         sources = [_source(x) for x in inputs]
     keep = create_graph if retain_graph is None else retain_graph
-    found = _sweep(_roots(ys, gs, None, create_graph), sources, create_graph, keep, whole=True)
+
+    def arrived(node: Any, g: Any, fresh: bool) -> None:
+        x = leaf_of(node)
+        if x is not None:
+            accumulate(x, g, fresh, create_graph)
+
+    wanted = None if sources is None else set(sources)
+    found = _sweep(
+        _roots(ys, gs, None, create_graph),
+        sources,
+        create_graph,
+        keep,
+        arrived if wanted is None else lambda node, g, fresh: arrived(node, g, fresh) if node in wanted else None,
+        whole=True,
+    )
     if sources is None:
         for node, (g, fresh) in found.items():
-            x = leaf_of(node)
-            if x is not None:
-                accumulate(x, g, fresh, create_graph)
+            arrived(node, g, fresh)
         return
     done: set[int] = set()
     for given, node in zip(inputs, sources, strict=True):
@@ -256,8 +273,15 @@ def _gradients(
     ok = False
     try:
         with inside(*([] if batch is None else [batch])):
-            found = _sweep(seeds, sources, create_graph, keep)
-        results = _results(xs, sources, found, create_graph, allow_unused, materialize_grads, batch)
+            heard: dict[Any, Any] = {}
+            wanted = set(sources)
+
+            def arrived(node: Any, g: Any, _: bool) -> None:
+                if node in wanted:
+                    heard[node] = _result(leaf_of(node), g, create_graph)
+
+            found = _sweep(seeds, sources, create_graph, keep, arrived)
+        results = _results(xs, sources, found, heard, create_graph, allow_unused, materialize_grads, batch)
         ok = True
     finally:
         _watching.end(ok)
@@ -265,12 +289,11 @@ def _gradients(
 
 
 def _results(
-    xs: Any, sources: Any, found: Any, create_graph: bool, allow_unused: bool, materialize_grads: bool, batch: Any
+    xs: Any, sources: Any, found: Any, once: dict[Any, Any], create_graph: bool, allow_unused: bool, materialize_grads: bool, batch: Any
 ) -> tuple[Any, ...]:
     results = []
-    once: dict[Any, Any] = {}
     for i, (x, node) in enumerate(zip(xs, sources, strict=True)):
-        if node not in found:
+        if node not in found and node not in once:
             if not allow_unused:
                 raise RuntimeError(
                     f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if this "
@@ -279,7 +302,7 @@ def _results(
             results.append(_zeros_for(x, create_graph) if materialize_grads else None)
             continue
         if node not in once:
-            once[node] = _result(x, found[node][0], create_graph)
+            once[node] = _result(leaf_of(node) if is_leaf_node(node) else x, found[node][0], create_graph)
         g = once[node]
         results.append(g if batch is None else STYLE.adopt(F.unbatch(linked(g.array, g.node), batch)))
     return tuple(results)
@@ -302,7 +325,7 @@ def _result(x: Any, g: Any, create_graph: bool) -> Any:
     made = as_gradient(g)
     if isinstance(g, Core):
         made = STYLE.adopt(linked(g.array, g.node))
-    if isinstance(x, GradientEdge):
+    if x is None or isinstance(x, GradientEdge):
         return made
     was = switch(create_graph)
     try:

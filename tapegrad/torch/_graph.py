@@ -343,7 +343,11 @@ def grad_fn(x: Any) -> Any:
 
 def output_nr(x: Any) -> int:
     """Which output of its `grad_fn` a tensor is."""
+    info = getattr(x, "_view", None)
     node = own(x.node)
+    if info is not None and info.several is not None and node is not None:
+        number: int = info.several[1]
+        return number
     return 0 if node is None else edge_of(node)[1]
 
 

@@ -72,7 +72,13 @@ def _picker(index: Any) -> Any:
 def setitem(x: Any, key: Any, value: Any) -> None:
     """Write what an index picks."""
     index, basic = plain(x, key)
-    check(x, as_view=basic, part=x.array[index] if basic and type(x.array) is np.ndarray else None)
+    part = x.array[index] if basic and type(x.array) is np.ndarray else None
+    info = view_of(x)
+    if part is not None and isinstance(value, Core) and not is_spread(value.array.shape, part.shape):
+        _spread(value, part.shape)  # which is refused, before anything else is
+    if basic and info is not None and info.is_barred and index != ():
+        check(take(x, _picker(index), putter(index)))
+    check(x, as_view=basic, part=part)
     v = _value(x, value)
     if type(x.array) not in WITHOUT_DEVICE and _devices.several():
         v = _devices.moved(v, _devices.device_of(x.array))
@@ -81,7 +87,7 @@ def setitem(x: Any, key: Any, value: Any) -> None:
     if not basic and is_batched_index(index):
         _inplace.commit(x, _put_in_batch(wrap(raw, x.node), index, v), before)
         return
-    if type(raw) is np.ndarray and view_of(x) is None and not (is_enabled() and (x.node is not None or v.node is not None)):
+    if type(raw) is np.ndarray and info is None and not (is_enabled() and (x.node is not None or v.node is not None)):
         store = store_of(x)
         if not raw.flags.writeable:
             raw = x.array = raw.copy()
@@ -92,7 +98,6 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         return
     if v.array.shape[:1] == (1,):
         v = _without_leading_ones(v)
-    info = view_of(x)
     if type(raw) is np.ndarray and info is not None and info.cut and store_of(x).apart and raw.flags.writeable:
         _inplace.protect(x, raw)
         _store(x, raw, index, v.array)
@@ -175,6 +180,16 @@ def _put_in_batch(x: Any, index: Any, v: Any) -> Any:
     return STYLE.put(x, put_in_batch(STYLE.getitem(x, first), after, v), first)
 
 
+def is_spread(have: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Whether a value fits a place by being repeated; leading axes of length 1 may be too many."""
+    extra = len(have) - len(shape)
+    if extra > 0:
+        if have[:extra] != (1,) * extra:
+            return False
+        have = have[extra:]
+    return have == shape or all(a in (1, b) for a, b in zip(reversed(have), reversed(shape), strict=False))
+
+
 def _spread(v: Any, shape: tuple[int, ...]) -> Any:
     """A value in the shape of the place that it is written to; leading axes of length 1 may be too many."""
     have = v.array.shape
@@ -186,15 +201,16 @@ def _spread(v: Any, shape: tuple[int, ...]) -> Any:
     try:
         return STYLE.broadcast_to(v, shape)
     except (RuntimeError, ValueError) as error:
-        raise RuntimeError(_expanded_text(have, shape)) from error
+        raise RuntimeError(_expanded_text(v, have, shape)) from error
 
 
-def _expanded_text(have: tuple[int, ...], shape: tuple[int, ...]) -> str:
+def _expanded_text(v: Any, have: tuple[int, ...], shape: tuple[int, ...]) -> str:
     sizes = f"Target sizes: {list(shape)}.  Tensor sizes: {list(have)}"
     if len(have) > len(shape):
+        kind = f"torch.{SCALAR_TYPES[dtype_of(v.array.dtype)]}Tensor"
         return (
-            f"expand({list(have)}, size={list(shape)}): the number of sizes provided ({len(shape)}) must be greater or equal to the number "
-            f"of dimensions in the tensor ({len(have)})"
+            f"expand({kind}{{{list(have)}}}, size={list(shape)}): the number of sizes provided ({len(shape)}) must be greater or equal to "
+            f"the number of dimensions in the tensor ({len(have)})"
         )
     for d in range(1, len(have) + 1):
         if have[-d] not in (1, shape[-d]):

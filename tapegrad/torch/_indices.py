@@ -132,6 +132,8 @@ def axes_of_item(k: Any) -> int:
 def _check(x: Any, items: tuple[Any, ...], shape: tuple[int, ...]) -> None:
     used = sum(map(axes_of_item, items))
     if used > len(shape):
+        if not shape and type(items[0]) is slice:
+            raise IndexError("slice() cannot be applied to a 0-dim tensor.")
         raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
     at = 0
     for k in items:

@@ -203,6 +203,8 @@ def commit(x: Any, y: Any, before: int, *, counted: bool = True) -> None:
         _commit_view(x, y, info, store, counted)
         return
     history = y.node is not None
+    if info is not None and history and info.is_barred and is_enabled():
+        check_view(x, info, own(x.node), own(y.node))
     if history:
         y.node.held = None  # `x` among them would refer to itself
     if type(raw) is np.ndarray and type(made) in OF_NUMPY and _is_shared(x):

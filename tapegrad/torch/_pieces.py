@@ -61,7 +61,16 @@ def _rows(x: Any, name: str) -> tuple[Any, ...]:
         if y.node is not None:
             tag(y.node, name)
         found.append(join(x, y, row_step(i), (name[:-1], i)))
-    return tuple(found)
+    return _in_turn(found)
+
+
+def _in_turn(pieces: list[Any]) -> tuple[Any, ...]:
+    """Pieces of one tensor: a sweep comes to them in their order, as to the outputs of one step."""
+    nodes = [y.node for y in pieces]
+    if len(nodes) > 1 and None not in nodes:
+        for node, seq in zip(nodes, [n.seq for n in reversed(nodes)], strict=True):
+            node.seq = seq
+    return tuple(pieces)
 
 
 def _pieces(x: Any, d: int, parts: list[Any], name: str) -> tuple[Any, ...]:
@@ -69,10 +78,11 @@ def _pieces(x: Any, d: int, parts: list[Any], name: str) -> tuple[Any, ...]:
     raw = x.array
     if d == 0 and name == "Unbind0" and type(x) is Tensor and type(raw) is np.ndarray and raw.ndim > 1:
         return _rows(x, name)
-    return tuple(
+    found = [
         take(x, _slicer(d, p), _put_slice(d, p), several=None if several is None else (several, i), name=name)
         for i, p in enumerate(parts)
-    )
+    ]
+    return tuple(found) if several is None else _in_turn(found)
 
 
 def unbind(x: Any, dim: int = 0) -> tuple[Any, ...]:
@@ -111,6 +121,8 @@ def chunk(x: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
     """At most so many pieces of an axis, of equal length but for the last."""
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    if not x.array.shape:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     d = dimension(dim, len(x.array.shape))
     return split(x, max(-(-x.array.shape[d] // chunks), 1), d)
 

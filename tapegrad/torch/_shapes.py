@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
+from tapegrad.torch._node_names import tag
 from tapegrad.torch._size import Size
 from tapegrad.torch._storage import owner
 from tapegrad.torch._tensor import STYLE, wrap
@@ -67,7 +68,13 @@ def reshape(x: Any, *sizes_: Any, shape: Any = None) -> Any:
     wanted = _filled(sizes(sizes_ if shape is None else (shape,)), x)
     if type(x.array) is not np.ndarray and _is_copied(x, wanted):
         return STYLE.reshape(x, wanted)
-    return take(x, _reshaper(wanted), _unshape)
+    y = take(x, _reshaper(wanted), _unshape)
+    if y.node is not None:
+        if getattr(y, "_view", None) is None:
+            tag(y.node, "UnsafeView0(Clone0)")
+        elif type(x.array) is np.ndarray and not x.array.flags.c_contiguous:
+            tag(y.node, "ReshapeAlias0")
+    return y
 
 
 def _is_copied(x: Any, shape: tuple[int, ...]) -> bool:
@@ -169,7 +176,7 @@ def _exchanged(x: Any, dim0: int, dim1: int, name: str) -> Any:
     n = len(x.array.shape)
     a, b = dimension(dim0, n), dimension(dim1, n)
     if not n:
-        return take(x, _reshaper(()), _unshape)
+        return take(x, _reshaper(()), _unshape, name=name)
     order = list(range(n))
     order[a], order[b] = b, a
     return _permuted(x, tuple(order), name)

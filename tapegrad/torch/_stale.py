@@ -36,8 +36,8 @@ def spoil(store: Storage, but: Any, *, moved: bool = False) -> None:
         if t is None:
             continue
         info = t._view
-        if t is but or (
-            type(t.array) is np.ndarray and not moved and (info.base.node is None or (info.cut and not info.is_barred))
+        if (t is but and not info.is_barred) or (
+            type(t.array) is np.ndarray and not moved and ((info.cut and not info.is_barred) or not _is_known(info.base))
         ):
             kept.append(ref)
         else:
@@ -53,7 +53,12 @@ def is_computed(node: Any) -> bool:
 def is_barred(x: Any) -> bool:
     """Whether a stale view cannot be made again from its base."""
     info = x._view
-    return info.is_barred and info.base.node is not None
+    return info.is_barred and _is_known(info.base)
+
+
+def _is_known(base: Any) -> bool:
+    """Whether what there are views of has a history."""
+    return (isinstance(base, Stale) and is_barred(base)) or base.node is not None
 
 
 def regenerate(x: Any) -> None:

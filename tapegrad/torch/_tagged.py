@@ -11,7 +11,7 @@ from tapegrad.torch._node_names import tag
 from tapegrad.torch._node_table import FUNCTIONS, NAMED_ALONE
 from tapegrad.torch._refusals import FAILED, bound, refusal, shown_name
 from tapegrad.torch._tensor import Tensor
-from tapegrad.torch._views import view_of
+from tapegrad.torch._views import is_of_base
 
 _Call = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -114,7 +114,7 @@ def named(function: Any, name: str, pattern: Any, where: str = "") -> Any:
 
     @functools.wraps(function)
     def wrapped(*args: Any, **words: Any) -> Any:
-        before = _arguments(args, words, False) if in_place else None
+        before = _arguments(args, words, False) if in_place and not is_of_base(args[0] if args else None) else None
         start = tick()
         try:
             y = function(*args, **words)
@@ -125,7 +125,7 @@ def named(function: Any, name: str, pattern: Any, where: str = "") -> Any:
         if alone and type(y) is Tensor and (y.node is None or y.node.op.name == name):
             return y
         for found in y if isinstance(y, tuple) else (y,):
-            if isinstance(found, Tensor) and (found is not y or not pairs) and not (in_place and view_of(found) is not None):
+            if isinstance(found, Tensor) and (found is not y or not pairs) and not (in_place and is_of_base(found)):
                 node = found.node
                 if node is not None and node.seq > start:
                     pattern = fixed if choice is None else choice(args, words, found.array.shape == ())

@@ -68,6 +68,12 @@ def view_of(x: Any) -> View | None:
     return getattr(x, "_view", None)  # an exception would take 1 us
 
 
+def is_of_base(x: Any) -> bool:
+    """Whether a tensor is a view that has its history from a base."""
+    info = getattr(x, "_view", None)
+    return info is not None and not info.cut
+
+
 def give_memory(x: Any) -> None:
     """Let a 0-d tensor have memory that it can share: until now its value may be a number of NumPy's."""
     if isinstance(x.array, np.generic):
@@ -112,6 +118,9 @@ def join(x: Any, y: Any, step: Step, several: tuple[str, int] | None) -> Any:
     above = getattr(x, "_view", None)
     if above is None or above.cut:
         y._view = View(x, (step,), False, several)
+        if above is not None and above.is_barred:
+            y._view.custom = above.custom
+            y._view.several = several or (above.several and (above.several[0], 0))
     else:
         y._view = View(above.base, (*above.steps, step), False, several or (above.several and (above.several[0], 0)))
         y._view.custom = above.custom
@@ -221,6 +230,8 @@ def put_back(info: View, new: Any) -> Any:
         parents.append(run(parents[-1]))
     for parent, (run, back) in zip(reversed(parents), reversed(info.steps), strict=True):
         new = back(parent, new) if back is not None else _put_anywhere(parent, run, new)
+    if new.node is not None and new.node.op.name != "put":  # a view of all elements: nothing of the base is left
+        tag(new.node, "=torch::autograd::CopySlices")
     return new
 
 

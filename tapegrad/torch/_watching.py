@@ -13,11 +13,14 @@ from tapegrad.core.tensor import Tensor as Core
 from tapegrad.core.tensor import linked
 from tapegrad.torch._elsewhere import LEVELS, lend
 from tapegrad.torch._recorder import is_leaf_node, own
+from tapegrad.torch._stale import Stale, is_barred
 from tapegrad.torch._tensor import STYLE, Tensor, auto_of, beside, wrap
 from tapegrad.torch.utils.hooks import RemovableHandle
 
 #: Called in the place of each pull, where somebody looks on.
 STEP: list[Any] = [None]
+#: Whether a hook was ever registered, on a tensor or a step.
+HOOKS = [False]
 #: Whether a value that a tape watched has ever become a leaf of this style.
 MIXED = [False]
 _number = itertools.count().__next__
@@ -29,6 +32,7 @@ class Handle(RemovableHandle):
     def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
         super().__init__(hooks)
         hooks[self.id] = hook
+        HOOKS[0] = True
 
 
 Handle.__name__ = Handle.__qualname__ = "RemovableHandle"
@@ -182,7 +186,9 @@ def follow_written() -> None:
     """Let tensors that were written to keep the gradient at their present value."""
     for key, (where, at) in list(_RETAINING.items()):
         x = where()
-        node = None if x is None else own(x.node)
+        if x is None or (isinstance(x, Stale) and is_barred(x)):  # whose present value has no node that could be known
+            continue
+        node = own(x.node)
         if node is not None and node is not at() and not is_leaf_node(node):
             _keep_at(node, where)
             _RETAINING[key] = where, weakref.ref(node)

@@ -104,3 +104,36 @@ def test_anomaly_mode_tells_where_the_step_was_taken_whose_value_was_written_to(
         total = z.sum()
         with pytest.warns(UserWarning, match=told), pytest.raises(RuntimeError, match="modified by an inplace operation"):
             total.backward()
+
+
+def test_the_gradient_of_a_leaf_is_there_as_soon_as_it_is_complete():
+    first = torch.tensor([1.0, 2.0], requires_grad=True)
+    last = torch.tensor([3.0, 4.0], requires_grad=True)
+    seen = []
+    middle = first * 2
+    middle.register_hook(lambda g: seen.append(("middle", last.grad.tolist(), first.grad)))
+    last.register_hook(lambda g: seen.append("last"))
+    first.register_post_accumulate_grad_hook(lambda t: seen.append(("first", t.grad.tolist())))
+    (middle * last).sum().backward()
+    assert seen == ["last", ("middle", [2.0, 4.0], None), ("first", [6.0, 8.0])]
+
+
+def test_a_leaf_asked_for_as_an_edge_too_has_its_hooks_called_once():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    seen = []
+    x.register_hook(lambda g: seen.append(g.tolist()) or g * 2)
+    found = torch.autograd.grad(x.sum(), [x, torch.autograd.graph.get_gradient_edge(x)])
+    assert [g.tolist() for g in found] == [[2.0, 2.0]] * 2
+    assert seen == [[1.0, 1.0]]
+
+
+def test_pieces_of_one_tensor_are_come_to_in_their_order():
+    x = torch.ones(3, 2, requires_grad=True)
+    seen = []
+    for i, piece in enumerate(x.unbind()):
+        piece.register_hook(lambda g, i=i: seen.append(i))
+        seen.append(piece.sum())
+    total = sum(seen)
+    seen.clear()
+    total.backward()
+    assert seen == [0, 1, 2]

@@ -177,3 +177,46 @@ def test_a_view_of_a_view_that_nobody_recorded_is_not_written_to():
         view = base[:2]
     with pytest.raises(RuntimeError, match="Output 0 of Slice is a view of a view which was created in no_grad mode"):
         view[:1].mul_(2)
+
+
+def test_a_function_that_says_what_it_wrote_into_counts_as_a_write_of_its_own():
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            ctx.mark_dirty(a)
+            return a.mul_(2)
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * g
+
+    x = torch.ones(3)
+    Double.apply(x)
+    assert x._version == 2
+    leaf = torch.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"a view of a leaf Variable that requires grad"):
+        Double.apply(leaf[:2])
+
+
+def test_a_result_that_has_to_change_its_shape_is_written_once():
+    out = torch.empty(0)
+    torch.mul(torch.ones(2), 3, out=out)
+    assert out.tolist() == [3.0, 3.0]
+    assert out._version == 1
+
+
+def test_what_is_reshaped_tells_whether_it_was_copied():
+    x = torch.ones(3, 4, requires_grad=True)
+    assert x.reshape(-1).grad_fn.name() == "ViewBackward0"
+    assert x[:, :2].reshape(-1).grad_fn.name() == "UnsafeViewBackward0"
+    assert x[:, 0].reshape(3, 1).grad_fn.name() == "ReshapeAliasBackward0"
+
+
+def test_a_value_that_does_not_fit_is_refused_before_the_place():
+    x = torch.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"expand\(torch.FloatTensor\{\[2\]\}, size=\[\]\): the number of sizes provided \(0\)"):
+        x[0] = torch.ones(2)
+    with pytest.raises(RuntimeError, match=r"chunk expects at least a 1-dimensional tensor"):
+        x[0].chunk(2)
+    with pytest.raises(IndexError, match=r"slice\(\) cannot be applied to a 0-dim tensor"):
+        x[0][:1]

@@ -231,7 +231,9 @@ def into(name: str, out: Any, y: Any) -> Any:
     if not can_cast(y.dtype, out.dtype):
         raise RuntimeError(f"result type {_scalar(y)} can't be cast to the desired output type {_scalar(out)}")
     if tuple(out.array.shape) != tuple(y.array.shape):
-        out.resize_(tuple(y.array.shape))
+        from tapegrad.torch._functions.copying import reshaped
+
+        reshaped(out, tuple(y.array.shape))
     out.copy_(y)
     return out
 

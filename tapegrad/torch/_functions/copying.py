@@ -48,9 +48,16 @@ def resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
     from tapegrad.torch._functions.create import lengths
 
     shape = lengths(sizes)
-    raw = np.asarray(self.read()[0])
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
+    if reshaped(self, shape):
+        store_of(self).version += 1
+    return self
+
+
+def reshaped(self: Any, shape: tuple[int, ...]) -> bool:
+    """Give this tensor another shape, without a word to its version; tell whether it had another one."""
+    raw = np.asarray(self.read()[0])
     if tuple(raw.shape) != shape:
         n = math.prod(shape)
         if n == raw.size:
@@ -60,8 +67,8 @@ def resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
             made[: raw.size] = raw.reshape(-1)[:n]
             made = made.reshape(shape)
         self.data = wrap(made)
-        store_of(self).version += 1
-    return self
+        return True
+    return False
 
 
 @method

@@ -22,6 +22,7 @@ from tapegrad.torch._storage import wrote
 from tapegrad.torch._tensor import STYLE, Tensor, wrap
 from tapegrad.torch._views import alias, store_of, view_of
 from tapegrad.torch._watching import bare, is_held
+from tapegrad.torch._write_checks import check_view
 from tapegrad.torch.autograd._function_context import BackwardCFunction, FunctionCtx, Saved
 from tapegrad.torch.autograd._function_steps import FunctionOp
 
@@ -182,6 +183,9 @@ def _record(
         )
     ys = [y for y in outputs if isinstance(y, Core)]
     kept = getattr(ctx, "to_save", ())
+    for y in ys:
+        if id(y) in dirty:
+            wrote(store_of(y), y.array)
     _refuse_leaves(dirty, given)
     raws = tuple(y.read()[0] for y in ys)
     _refuse_views(ys, dirty)
@@ -194,9 +198,6 @@ def _record(
             nodes[i] = bare(nodes[i], info.base.node)
     node = _node(cls, ctx, args, nodes, raws)
     if node is None:
-        for y in ys:
-            if id(y) in dirty and not _counted(y):
-                wrote(store_of(y), y.array)
         results = tuple(_untracked(y, given, dirty) if isinstance(y, Core) else y for y in outputs)
         _forbid_all(results, outputs, dirty, cls.__name__, several)
         return results
@@ -238,8 +239,11 @@ def _is_constant(y: Any, fixed: set[int]) -> bool:
 def _refuse_leaves(dirty: set[int], given: dict[int, Any]) -> None:
     if is_enabled():
         for key in dirty & given.keys():
+            info = view_of(given[key])
             node = own(given[key].node)
-            if node is not None and is_leaf_node(node):
+            if info is not None and not info.cut:
+                check_view(given[key], info, node)
+            elif node is not None and is_leaf_node(node):
                 raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
 
 
@@ -255,10 +259,6 @@ def _refuse_views(ys: list[Any], dirty: set[int]) -> None:
                 "Tensor: make sure that the input is not a view (for example with .clone()), or split the Function into one that writes "
                 "and gives a single Tensor, and another for the rest."
             )
-
-
-def _counted(y: Any) -> bool:
-    return store_of(y).version > 0
 
 
 def _node(
@@ -290,8 +290,6 @@ def _untracked(y: Any, given: dict[int, Any], dirty: set[int]) -> Any:
 
 def _result(y: Any, made: Any, given: dict[int, Any], dirty: set[int], fixed: set[int]) -> Any:
     if id(y) in dirty:
-        if not _counted(y):
-            wrote(store_of(y), y.array)
         rewrite(y, made.node)
         return y
     constant = _is_constant(y, fixed)
