@@ -230,7 +230,7 @@ def conjugate_gradient(
     """The solution of A x = rhs for a linear operator that is self-adjoint and positive definite, by conjugate gradients."""
     if not (operator.is_self_adjoint and operator.is_positive_definite):
         raise ValueError("Expected a self-adjoint, positive definite operator.")
-    b = convert(rhs) if hasattr(rhs, "dtype") else convert(rhs, operator.dtype.as_numpy_dtype)
+    b = convert(rhs) if hasattr(rhs, "dtype") else convert(rhs, np.dtype(operator.dtype.as_numpy_dtype))
     x = S.zeros_like(b) if x is None else convert(x)
     apply = (lambda v: v) if preconditioner is None else preconditioner.matvec
     r = S.subtract(b, operator.matvec(x))
