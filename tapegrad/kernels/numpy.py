@@ -66,7 +66,6 @@ from numpy import (  # noqa: F401  re-exported: these are kernels
     ones,
     positive,
     reciprocal,
-    remainder,
     repeat,
     roll,
     signbit,
@@ -95,7 +94,8 @@ from tapegrad.kernels.numpy_activation import (  # noqa: F401  kernels too
     step,
     tanh_grad,
 )
-from tapegrad.kernels.numpy_bounds import at_least, at_most, between, own_number  # noqa: F401  kernels too
+from tapegrad.kernels.numpy_bounds import at_least, at_most, between, finite_or, own_number  # noqa: F401  kernels too
+from tapegrad.kernels.numpy_division import floor_divide, remainder  # noqa: F401  kernels too
 from tapegrad.kernels.numpy_fft import (  # noqa: F401  kernels too
     dft,
     fft_frequencies,
@@ -173,7 +173,7 @@ from tapegrad.kernels.numpy_shape import (  # noqa: F401  kernels too
     take_along_axis,
     zeros_beside,
 )
-from tapegrad.kernels.numpy_special_cases import expm1, floor_divide, tanh  # noqa: F401  kernels too
+from tapegrad.kernels.numpy_special_cases import expm1, tanh  # noqa: F401  kernels too
 from tapegrad.kernels.numpy_sums import (  # noqa: F401  kernels too
     cross_entropy,
     cross_entropy_grad,
@@ -324,15 +324,23 @@ def norm2(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """sqrt(sum(abs(x)**2)), scaled by the largest element where squares would overflow or vanish."""
     if x.dtype.itemsize == 2 and x.dtype.name in _HALVES:
         return norm2(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype)
-    size = np.abs(x)
     with np.errstate(over="ignore", under="ignore"):
-        y = np.sqrt(sum(size * size, axis=axis, keepdims=True))
+        y = np.sqrt(_squares(x, axis))
     bad = ~np.isfinite(y) | (y < np.sqrt(np.finfo(y.dtype).tiny) * 8)
     if bad.any():
+        size = np.abs(x)
         m = _np.maximum.reduce(size, axis=axis, keepdims=True, initial=0)
         m = np.where((m == 0) | ~np.isfinite(m), np.ones((), m.dtype), m)
         y = np.where(bad, m * np.sqrt(sum((size / m) ** 2, axis=axis, keepdims=True)), y)
-    return y if keepdims else y.reshape(np.add.reduce(size, axis=axis).shape)[()]
+    return y if keepdims else np.squeeze(y, axis if axis is not None else tuple(range(x.ndim)))[()]
+
+
+def _squares(x: Any, axis: Any) -> Any:
+    """The sum of squares of absolute values over axes, which are kept; of rows without a copy of the whole."""
+    if type(axis) is int and x.dtype.char in "fd" and axis in (-1, x.ndim - 1) and 16 <= x.shape[-1] <= 4096:
+        return np.vecdot(x, x)[..., None]
+    size = x if x.dtype.kind == "f" else np.abs(x)
+    return sum(size * size, axis=axis, keepdims=True)
 
 
 # -- sorting -----------------------------------------------------------------------------------------

@@ -23,6 +23,16 @@ def between(x: Any, low: float, high: float) -> Any:
     return x.clip(low, high) if _is_large(x) else np.minimum(np.maximum(x, own_number(x, low)), own_number(x, high))
 
 
+def finite_or(x: Any, *, nan: float, high: float, low: float) -> Any:
+    """`x`, with numbers in place of NaN, inf and -inf; where there are none in a single look."""
+    y = np.array(x)
+    if not np.isfinite(y).all():
+        np.copyto(y, nan, where=np.isnan(x), casting="unsafe")
+        np.copyto(y, high, where=np.equal(x, math.inf), casting="unsafe")
+        np.copyto(y, low, where=np.equal(x, -math.inf), casting="unsafe")
+    return y if y.ndim else y[()]
+
+
 def _is_large(x: Any) -> bool:
     """Whether NumPy keeps an array between numbers in a third of the time that its maximum and minimum take."""
     return type(x) is np.ndarray and x.size >= 1024 and x.dtype.char in "fd"

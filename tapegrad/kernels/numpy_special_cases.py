@@ -32,13 +32,3 @@ def tanh(x: Any) -> Any:
             y.imag[ends] = np.copysign(0, x.imag)[ends]
             y = y[()]
     return y
-
-
-def floor_divide(x1: Any, x2: Any) -> Any:
-    """The quotient, rounded down; by an infinity it is a zero, of an infinity an infinity (NumPy 2.4: -1 and NaN)."""
-    inf1, inf2 = np.isinf(x1), np.isinf(x2)
-    if not (inf1.any() or inf2.any()):
-        return np.floor_divide(x1, x2)
-    with np.errstate(all="ignore"):
-        odd = (inf1 & np.isfinite(x2) & (x2 != 0)) | (inf2 & np.isfinite(x1))
-        return np.where(odd, np.divide(x1, x2), np.floor_divide(x1, x2))[()]

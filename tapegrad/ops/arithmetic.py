@@ -282,6 +282,19 @@ def clip(F: Any, x: Any, min: Any = None, max: Any = None, /) -> Any:
     return y
 
 
+@elementwise(
+    real=True, cuts=True, laws=lambda draw: (draw.array("n", 3), {"nan": 0.5, "high": 2.0, "low": -2.0}), public=False
+)
+def finite_or(xp: Any, x: Any, /, *, nan: float, high: float, low: float) -> Any:
+    """`x`, with `nan`, `high` and `low` in place of NaN, inf and -inf; there the derivative is 0."""
+    y = xp.where(xp.isnan(x), nan, x)
+    y = xp.where(xp.equal(y, math.inf), high, y)
+    return xp.where(xp.equal(y, -math.inf), low, y)
+
+
+finite_or.partials(x=lambda F, x: F.cast_like(F.isfinite(x), x))
+
+
 @elementwise(real=True, singular=True, domain=(0.2, 3))
 def hypot(xp: Any, x1: Any, x2: Any, /) -> Any:
     """sqrt(x1**2 + x2**2) without overflow; at (0, 0) the derivative is taken as 0, the smallest subgradient."""

@@ -92,3 +92,35 @@ def test_powers_of_what_is_not_finite_and_of_extremes(exponent: int) -> None:
     x = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e30, -1e30, 1e-30, -1e-30], np.float32)
     with np.errstate(all="ignore"):
         _same(kernels.pow(x, exponent), x**exponent)
+
+
+@pytest.mark.parametrize("scale", [1e-38, 1e-3, 1.0, 300.0, 1e7])
+def test_remainders_of_many_are_numpys(scale: float) -> None:
+    rng = np.random.default_rng(5)
+    x = (rng.standard_normal((9, 999)) * scale).astype(np.float32)
+    x[0, :9] = 0.0, -0.0, 0.7, -0.7, 1.4, -2.1, 3.0, -3.0, 6.0
+    y = (rng.choice([-1, 1], x.shape) * rng.uniform(0.5, 3, x.shape)).astype(np.float32)
+    for a, b in ((x, y), (x, 0.7), (x, -3), (2.5, y), (np.round(x), np.round(y * 4) + np.float32(0.5)), (x.T, y.T)):
+        for ours, theirs in ((kernels.remainder, np.remainder), (kernels.floor_divide, np.floor_divide)):
+            found, expected = ours(a, b), theirs(a, b)
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found, expected)
+            np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+
+
+def test_remainders_of_many_at_zeros_and_infinities() -> None:
+    x, y = np.ones(5000, np.float32), np.full(5000, 2, np.float32)
+    x[:3], y[3:6] = (np.inf, np.nan, -np.inf), (0, np.inf, -np.inf)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(kernels.remainder(x, y), np.remainder(x, y))
+        np.testing.assert_array_equal(kernels.floor_divide(x, y)[:7], [np.inf, np.nan, -np.inf, np.inf, 0, -0.0, 0])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, bfloat16])
+def test_numbers_in_place_of_what_is_not_finite(dtype: Any) -> None:
+    x = _numbers((3, 7), dtype)
+    for given in (x, x.T, x[0, 0], np.abs(_numbers((2, 9), dtype)[1])):
+        got = kernels.finite_or(given, nan=0.5, high=2.0, low=-2.0)
+        expected = np.where(np.isnan(given), 0.5, np.where(np.isinf(given), np.sign(given) * 2, given).astype(dtype)).astype(dtype)
+        _same(got, expected)
+        assert not np.shares_memory(got, given)

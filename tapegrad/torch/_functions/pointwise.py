@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -123,15 +124,17 @@ def _logit(x: Any, eps: Any) -> Any:
     return S.logit(x if eps is None else S.clip(x, eps, 1 - eps))
 
 
+@functools.cache
+def _largest(dtype: Any) -> float:
+    return float(finfo(dtype).max)
+
+
 def _nan_to_num(x: Any, nan: float | None = None, posinf: Any = None, neginf: Any = None) -> Any:
     if x.array.dtype.kind not in "fV":
         return x.clone()
-    info = finfo(x.dtype)
-    high = float(info.max) if posinf is None else posinf
-    low = float(info.min) if neginf is None else neginf
-    y = S.where(S.isnan(x), 0.0 if nan is None else nan, x)
-    y = S.where(S.equal(y, math.inf), high, y)
-    return S.where(S.equal(y, -math.inf), low, y)
+    high = _largest(x.dtype) if posinf is None else posinf
+    low = -_largest(x.dtype) if neginf is None else neginf
+    return S.finite_or(x, nan=0.0 if nan is None else nan, high=high, low=low)
 
 
 def _pow(x: Any, exponent: Any) -> Any:
