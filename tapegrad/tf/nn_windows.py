@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.core import tensor as core
-from tapegrad.tf.convert import convert, fresh
+from tapegrad.tf.convert import convert
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
 from tapegrad.tf.operators import mismatch_in, pair, shape_text
@@ -54,7 +54,7 @@ def padded(padding: Any, size: Any, window: Any, stride: Any, dilation: Any) -> 
     return tuple(found)
 
 
-def _layout(data_format: str | None, rank: int) -> bool:
+def layout_of(data_format: str | None, rank: int) -> bool:
     """Whether channels come first."""
     if data_format is None or data_format == "N" + "DHW"[3 - rank :] + "C":
         return False
@@ -65,15 +65,15 @@ def _layout(data_format: str | None, rank: int) -> bool:
     raise ValueError(f"data_format is for example 'NHWC' or 'NCHW', got {data_format!r}")
 
 
-def _last(x: Tensor, first: bool) -> Tensor:
+def last(x: Tensor, first: bool) -> Tensor:
     return S.moveaxis(x, 1, -1) if first else x
 
 
-def _back(y: Tensor, first: bool) -> Tensor:
+def back(y: Tensor, first: bool) -> Tensor:
     return S.moveaxis(y, -1, 1) if first else y
 
 
-def _check_sizes(size: Any, window: Any, pads: Any, dilation: Any, name: str) -> None:
+def check_sizes(size: Any, window: Any, pads: Any, dilation: Any, name: str) -> None:
     for n, k, (a, b), d in zip(size, window, pads, dilation, strict=True):
         if n + a + b < (k - 1) * d + 1:
             raise ValueError(f"Negative dimension size caused by subtracting {k} from {n} in {name}")
@@ -92,7 +92,7 @@ def _convolved(
 ) -> Tensor:
     a, w = pair(x, kernel)
     mismatch_in(name, [a, w])
-    first = _layout(data_format, rank)
+    first = layout_of(data_format, rank)
     if w.array.ndim != rank + 2 or a.array.ndim < rank + 2:
         raise invalid(
             None,
@@ -102,8 +102,8 @@ def _convolved(
     if len(outer) > 1:
         a = S.reshape(a, (-1, *a.array.shape[-rank - 1 :]))
     if first:
-        strides, dilations = (_channels_last(v, rank) for v in (strides, dilations))
-    a = _last(a, first)
+        strides, dilations = (channels_last(v, rank) for v in (strides, dilations))
+    a = last(a, first)
     stride, dilation = spread(strides, rank, "strides"), spread(dilations, rank, "dilations")
     channels, (*window, inner, out) = a.array.shape[-1], w.array.shape
     groups = channels if depthwise else channels // max(inner, 1) if inner else 1
@@ -114,14 +114,14 @@ def _convolved(
     elif not inner or channels % inner or out % groups:
         raise invalid(f"{name}", f"input depth must be evenly divisible by filter depth: {channels} vs {inner}")
     pads = padded(padding, a.array.shape[1:-1], window, stride, dilation)
-    _check_sizes(a.array.shape[1:-1], window, pads, dilation, name)
+    check_sizes(a.array.shape[1:-1], window, pads, dilation, name)
     y = S.conv(a, w, stride=stride, padding=pads, dilation=dilation, groups=groups)
     if len(outer) > 1:
         y = S.reshape(y, (*outer, *y.array.shape[1:]))
-    return _back(y, first)
+    return back(y, first)
 
 
-def _channels_last(value: Any, rank: int) -> Any:
+def channels_last(value: Any, rank: int) -> Any:
     if isinstance(value, list | tuple) and len(value) == rank + 2:
         return [value[0], *value[2:], value[1]]
     return value
@@ -224,10 +224,10 @@ def _transposed(
 ) -> Tensor:
     v, w = pair(x, kernel)
     mismatch_in(name, [v, w])
-    first = _layout(data_format, rank)
+    first = layout_of(data_format, rank)
     if first:
-        strides, dilations = (_channels_last(s, rank) for s in (strides, dilations))
-    v = _last(v, first)
+        strides, dilations = (channels_last(s, rank) for s in (strides, dilations))
+    v = last(v, first)
     stride, dilation = spread(strides, rank, "strides"), spread(dilations, rank, "dilations")
     window = w.array.shape[:rank]
     shape = lengths(output_shape)
@@ -242,7 +242,7 @@ def _transposed(
             f"{name}: Size of out_backprop doesn't match computed: actual = {shape_text(v.array)}, computed = {list(expected)}",
         )
     y = S.conv_input_grad(v, w, size=size, stride=stride, padding=pads, dilation=dilation, groups=1)
-    return _back(y, first)
+    return back(y, first)
 
 
 @export("nn.conv1d_transpose")
@@ -314,89 +314,3 @@ def atrous_conv2d_transpose(
 ) -> Tensor:
     """The transpose of `atrous_conv2d`."""
     return _transposed(value, filters, output_shape, 1, padding, "NHWC", rate, 2, "Conv2DBackpropInput")
-
-
-# -- pooling ---------------------------------------------------------------------------------------------------
-def _pooled(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any, rank: int, largest: bool, dilations: Any = None
-) -> Tensor:
-    x = convert(input)
-    if x.array.ndim != rank + 2:
-        raise invalid(None, f"pooling: expected an input of {rank + 2} axes, got shape {shape_text(x.array)}")
-    first = _layout(data_format, rank)
-    if first:
-        ksize, strides = (_channels_last(v, rank) for v in (ksize, strides))
-    x = _last(x, first)
-    window, stride = spread(ksize, rank, "ksize"), spread(strides, rank, "strides")
-    dilation = spread(dilations, rank, "dilations")
-    if min(window, default=1) <= 0:
-        text = f"Sliding window ksize must be positive. The specified or inferred ksize is: {list(window)}"
-        raise invalid("MaxPool" if largest else "AvgPool", text)
-    if min(stride, default=1) <= 0:
-        raise invalid("MaxPool" if largest else "AvgPool", f"Sliding window strides must be positive, got {list(stride)}")
-    size = x.array.shape[1:-1]
-    pads = padded(padding, size, window, stride, dilation)
-    _check_sizes(size, window, pads, dilation, "pooling")
-    words = {"window": window, "stride": stride, "padding": pads, "dilation": dilation}
-    if largest:
-        return _back(S.window_max(x, **words), first)
-    total = S.window_sum(x, **words)
-    ones = np.ones((1, *size, 1), x.array.dtype)
-    return _back(S.divide(total, S.window_sum(fresh(ones), **words)), first)
-
-
-def _pool(name: str, rank: int, largest: bool, layout: str) -> Any:
-    def pool(input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = layout, name: str | None = None) -> Tensor:
-        return _pooled(input, ksize, strides, padding, data_format, rank, largest)
-
-    pool.__name__ = pool.__qualname__ = name
-    pool.__doc__ = f"The {'largest element' if largest else 'mean'} of each window."
-    export(f"nn.{name}")(pool)
-    return pool
-
-
-for _rank, _letters in ((1, "NWC"), (2, "NHWC"), (3, "NDHWC")):
-    _pool(f"max_pool{_rank}d", _rank, True, _letters)
-    _pool(f"avg_pool{_rank}d", _rank, False, _letters)
-
-
-def _pooled_rank(input: Any) -> None:
-    x = convert(input)
-    if not 3 <= x.array.ndim <= 5:
-        raise ValueError(f"`input.shape.rank` must be 3, 4 or 5. Received: input.shape={x.shape} of rank {x.array.ndim}.")
-
-
-@export("nn.max_pool")
-def max_pool(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = None, name: str | None = None
-) -> Tensor:
-    """The largest element of each window, over as many axes as there are."""
-    _pooled_rank(input)
-    return _pooled(input, ksize, strides, padding, data_format, convert(input).array.ndim - 2, True)
-
-
-@export("nn.avg_pool")
-def avg_pool(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = None, name: str | None = None
-) -> Tensor:
-    """The mean of each window, over as many axes as there are."""
-    _pooled_rank(input)
-    return _pooled(input, ksize, strides, padding, data_format, convert(input).array.ndim - 2, False)
-
-
-@export("nn.pool")
-def pool(
-    input: Any,
-    window_shape: Any,
-    pooling_type: str,
-    strides: Any = None,
-    padding: Any = "VALID",
-    data_format: str | None = None,
-    dilations: Any = None,
-    name: str | None = None,
-) -> Tensor:
-    """The largest element (MAX) or the mean (AVG) of each window."""
-    if pooling_type not in ("MAX", "AVG"):
-        raise ValueError(f"pooling_type is 'MAX' or 'AVG', got {pooling_type!r}")
-    rank = convert(input).array.ndim - 2
-    return _pooled(input, window_shape, strides, padding, data_format, rank, pooling_type == "MAX", dilations)

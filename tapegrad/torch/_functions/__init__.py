@@ -9,6 +9,7 @@ from tapegrad.torch._functions import (
     copying,
     create,
     files,
+    filled,
     histograms,
     index,
     join,
@@ -31,7 +32,7 @@ from tapegrad.torch._functions._build import FUNCTIONS, METHODS
 from tapegrad.torch._tensor import Tensor
 
 TABLES = (
-    *(pointwise, reduce, ordering, create, windows, join, index, histograms, scatter, linear, overloads, sampled, softmax, spectra),
+    *(pointwise, reduce, ordering, create, filled, windows, join, index, histograms, scatter, linear, overloads, sampled, softmax, spectra),
     *(convert, copying, random, random_fill, files, storages, whole_numbers),
 )
 

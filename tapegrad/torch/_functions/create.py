@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 
 from tapegrad.torch import _rounding as rounded
-from tapegrad.torch._construct import from_numpy, raw_from, requiring, tensor
+from tapegrad.torch._construct import from_numpy, requiring, tensor
 from tapegrad.torch._devices import device_of
 from tapegrad.torch._dtypes import DEFAULT, default_of, dtype_of, numpy_of
 from tapegrad.torch._functions._build import FUNCTIONS, METHODS, function
-from tapegrad.torch._inplace import in_place
 from tapegrad.torch._memory_order import memory_order, permuted, restored
-from tapegrad.torch._tensor import STYLE as S
-from tapegrad.torch._tensor import Tensor, fresh, wrap
+from tapegrad.torch._tensor import Tensor, fresh
 
 
 def lengths(size: tuple[Any, ...]) -> tuple[int, ...]:
@@ -345,59 +343,3 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None) -> Any:
     """Where the upper triangle of a matrix is, (2, n)."""
     return fresh(np.stack(np.triu_indices(row, offset, col)).astype(np.int64 if dtype is None else numpy_of(dtype)), device)
-
-
-# -- like another ----------------------------------------------------------------------------------------------
-def _new(name: str) -> Any:
-    make = FUNCTIONS[name.removeprefix("new_")]
-
-    def create(self: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **words: Any) -> Any:
-        for known in ("layout", "pin_memory"):
-            words.pop(known, None)
-        where = self.device if device is None else device
-        return make(*size, dtype=dtype or self.dtype, device=where, requires_grad=requires_grad, **words)
-
-    create.__name__ = create.__qualname__ = name
-    return create
-
-
-for _name in ("new_zeros", "new_ones", "new_empty", "new_full"):
-    METHODS[_name] = _new(_name)
-
-
-def _new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
-    """A copy of some values in this tensor's dtype."""
-    x = fresh(raw_from(data, numpy_of(dtype or self.dtype), copy=True), self.device if device is None else device)
-    return requiring(x) if requires_grad else x
-
-
-def _legacy_new(self: Any, *args: Any, device: Any = None) -> Any:
-    """A tensor of this dtype, of a shape or of values."""
-    from tapegrad.torch._legacy import construct
-
-    return construct(self.dtype, args, {"device": self.device if device is None else device})
-
-
-METHODS["new_tensor"] = _new_tensor
-METHODS["new"] = _legacy_new
-
-
-def _fill(self: Any, value: Any) -> Any:
-    if isinstance(value, Tensor):
-        if value.array.shape:
-            raise RuntimeError(
-                f"fill_ only supports 0-dimension value tensor but got tensor with {len(value.array.shape)} dimensions."
-            )
-        return S.broadcast_to(S.astype(value, self.array.dtype), self.array.shape)
-    return wrap(_full(self.array, value))
-
-
-def _full(raw: Any, value: Any) -> Any:
-    made = np.full(raw.shape, value, raw.dtype)
-    return made if made.ndim else made[()]
-
-
-METHODS["fill_"] = in_place(_fill, "fill_")
-METHODS["zero_"] = in_place(lambda self: wrap(_full(self.array, 0)), "zero_")
-FUNCTIONS["fill"] = lambda input, value: _fill(input, value)
-FUNCTIONS["zero_"] = METHODS["zero_"]
