@@ -197,6 +197,7 @@ _np: Any = np  # whose type hints know `keepdims` as True and as False, but not 
 _LATER = {
     "numpy_conv": "conv conv_input_grad conv_kernel_grad fold unfold",
     "numpy_norm": "standardize standardize_cotangent",
+    "numpy_padding": "pad_by_own pad_by_own_add",
     "numpy_pool": "window_argmax window_max window_put window_spread window_sum window_take",
     "numpy_recurrent": "lstm lstm_cotangent",
     "numpy_special": """

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.kernels.numpy_padding import sources
 from tapegrad.registry import composite, constant, linear, no_derivative
 from tapegrad.registry.batch_rules import shifted
 
@@ -113,6 +114,48 @@ def diff(F: Any, x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, 
     return y
 
 
+def _own(draw: Any, *, inside: bool) -> Any:
+    x = draw.array(draw.size("n", least=1), 3)
+    pairs = draw.choice(((1, 1), (0, 2)), ((5, 4), (3, 7)), ((0, 0), (2, 0)))
+    mode = draw.choice("edge", "reflect", "symmetric", "wrap")
+    if inside:
+        return x, {"pairs": pairs, "mode": mode}
+    return draw.filled(tuple(n + a + b for n, (a, b) in zip(x.shape, pairs, strict=True))), {"pairs": pairs, "mode": mode}
+
+
+@linear(laws=lambda draw: _own(draw, inside=True), public=False)
+def pad_by_own(xp: Any, x: Any, /, *, pairs: Any, mode: str) -> Any:
+    """The array with its own elements around it, as `pad` has them."""
+    for axis, pair in enumerate(pairs):
+        if pair != (0, 0):
+            x = xp.take(x, sources(x.shape[axis], pair, mode), axis=axis)
+    return xp.positive(x)
+
+
+@linear(laws=lambda draw: _own(draw, inside=False), public=False)
+def pad_by_own_add(xp: Any, v: Any, /, *, pairs: Any, mode: str) -> Any:
+    """What was put around added to where it came from: the transpose of `pad_by_own`."""
+    for axis, (a, b) in enumerate(pairs):
+        if (a, b) != (0, 0):
+            n = v.shape[axis] - a - b
+            v = xp.take_add(v, sources(n, (a, b), mode), (*v.shape[:axis], n, *v.shape[axis + 1 :]), axis)
+    return xp.positive(v)
+
+
+pad_by_own.adjoint(x=lambda F, g, pairs, mode: F.pad_by_own_add(g, pairs=pairs, mode=mode))
+pad_by_own_add.adjoint(v=lambda F, g, pairs, mode: F.pad_by_own(g, pairs=pairs, mode=mode))
+
+
+@pad_by_own.batch
+def _pad_by_own_batch(F: Any, has: Any, x: Any, *, pairs: Any, mode: str) -> Any:
+    return F.pad_by_own(x, pairs=((0, 0), *pairs), mode=mode)
+
+
+@pad_by_own_add.batch
+def _pad_by_own_add_batch(F: Any, has: Any, v: Any, *, pairs: Any, mode: str) -> Any:
+    return F.pad_by_own_add(v, pairs=((0, 0), *pairs), mode=mode)
+
+
 def _padded(draw: Any) -> Any:
     x = draw.array(draw.size("n", least=1), 3)
     width = draw.choice(1, (0, 2), ((1, 2), (0, 1)), ((5, 4), (3, 7)), 0)
@@ -135,11 +178,7 @@ def pad(F: Any, x: Any, /, pad_width: Any, mode: str = "constant", *, constant_v
         return _pad_constant(F, x, widths, constant_values)
     if mode not in ("edge", "reflect", "symmetric", "wrap"):
         raise ValueError(f"pad(x, pad_width, mode): expected constant, edge, reflect, symmetric or wrap, got {mode!r}")
-    y = F.positive(x)
-    for axis, pair in enumerate(widths):
-        if pair != (0, 0):  # where each element comes from is what the positions themselves become, padded so
-            y = F.take(y, np.pad(np.arange(x.shape[axis]), pair, mode=mode), axis=axis)  # type: ignore[call-overload]
-    return y
+    return F.pad_by_own(x, pairs=tuple(widths), mode=mode)
 
 
 def _pad_constant(F: Any, x: Any, widths: list[tuple[int, int]], values: Any) -> Any:
@@ -154,6 +193,10 @@ def _pad_constant(F: Any, x: Any, widths: list[tuple[int, int]], values: Any) ->
 
 def _pairs(given: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
     """A number, a pair, or a pair for each axis, as a pair for each axis."""
+    if type(given) in (int, float):
+        return [(given, given)] * rank
+    if type(given) is tuple and len(given) == rank and all(type(p) is tuple and list(map(type, p)) == [int, int] for p in given):
+        return [*given]
     try:
         return [(a, b) for a, b in np.broadcast_to(np.asarray(given), (rank, 2)).tolist()]
     except ValueError:
