@@ -231,7 +231,7 @@ def commit(x: Any, y: Any, before: int, *, counted: bool = True) -> None:
         x.node = y.node
     moved_on = type(raw) not in OF_NUMPY or type(made) not in OF_NUMPY
     if info is not None and moved_on:
-        _pass_down(info.base, made, x)
+        _pass_down(info.base, _as_in_base(info, made), x)
     if store.fresh:
         spoil(store, x, moved=moved_on)
 
@@ -254,19 +254,25 @@ def _pass_down(x: Any, made: Any, but: Any) -> None:
     info = view_of(x)
     store = store_of(x)
     if info is not None and not info.cut:
-        was = switch(False)
-        try:
-            whole = put_back(info, wrap(made))
-        finally:
-            switch(was)
         x.array = made
-        _pass_down(info.base, whole.array, but)
+        _pass_down(info.base, _as_in_base(info, made), but)
         return
     x.array = made
     if info is not None:
-        _pass_down(info.base, made, but)
+        _pass_down(info.base, _as_in_base(info, made), but)
     if store.fresh:
         spoil(store, but, moved=True)
+
+
+def _as_in_base(info: View, made: Any) -> Any:
+    """What a base is once what is seen of it by some steps has other values."""
+    if not info.steps:
+        return made
+    was = switch(False)
+    try:
+        return put_back(info, wrap(made)).array
+    finally:
+        switch(was)
 
 
 def _take_over(x: Any, raw: Any, made: Any, before: int, store: Storage, counted: bool) -> None:

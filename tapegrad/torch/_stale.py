@@ -73,6 +73,8 @@ def regenerate(x: Any) -> None:
     settle_class(x)
     if info.cut:
         x.array = info.base.array
+        if info.steps:  # it was given another shape
+            renew_values(x)
     elif not _shown_anew(x, info):
         t = wrap(info.base.array, info.base.node)
         was = switch(not info.untracked)

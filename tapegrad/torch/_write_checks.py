@@ -58,7 +58,7 @@ def check_view(x: Any, info: View, node: Any, value: Any = None) -> None:
         return
     if info.is_barred:
         refuse_view(x, info)
-    if (base is not None and is_leaf_node(base)) or (node is not None and is_leaf_node(node)):
+    if (is_leaf_node(base) if base is not None else node is not None and not info.cut):  # or of a view that is a leaf
         raise RuntimeError(_VIEW_OF_LEAF)
 
 

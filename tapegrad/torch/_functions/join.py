@@ -12,6 +12,7 @@ from tapegrad.torch._functions._build import FUNCTIONS, METHODS, define, functio
 from tapegrad.torch._functions.create import lengths
 from tapegrad.torch._layout import VIEWS
 from tapegrad.torch._promotion import join
+from tapegrad.torch._reshaping import in_shape
 from tapegrad.torch._shapes import dimension
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor, wrap
@@ -357,17 +358,6 @@ _VIEW_FUNCTIONS = {
 }  # fmt: skip
 
 
-def _reshaping(f: Any) -> Any:
-    """A tensor's own shape changed: the values are the same."""
-
-    def method(self: Any, *args: Any, **words: Any) -> Any:
-        y = f(wrap(self.array, self.node), *args, **words)
-        self.array, self.node, self.like = y.array, y.node, None
-        return self
-
-    return method
-
-
 _OTHER_NAMES = {"swapaxes": "transpose", "swapdims": "transpose", "moveaxis": "movedim"}
 for _name, _parameters in _VIEW_FUNCTIONS.items():
     _args = ", ".join(p.strip().partition("=")[0] for p in _parameters.split(","))
@@ -376,7 +366,7 @@ for _name, _other in _OTHER_NAMES.items():
     FUNCTIONS[_name] = FUNCTIONS[_other]
     METHODS[_name] = VIEWS[_other]
 for _name in ("unsqueeze", "squeeze", "transpose", "t", "as_strided"):
-    METHODS[f"{_name}_"] = _reshaping(VIEWS[_name])
+    METHODS[f"{_name}_"] = in_shape(VIEWS[_name], VIEWS["as_strided"])
 METHODS["swapaxes_"] = METHODS["swapdims_"] = METHODS["transpose_"]
 METHODS["broadcast_to"] = lambda self, *shape, size=None: VIEWS["expand"](self, *lengths(shape if size is None else (size,)))
 METHODS["swapaxes"] = lambda self, axis0, axis1: VIEWS["transpose"](self, axis0, axis1)
