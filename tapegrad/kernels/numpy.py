@@ -241,7 +241,7 @@ def share(x1: Any, x2: Any) -> Any:
     dtype = x1.dtype if plain else np.result_type(x1, x2)
     larger = np.greater(x1, x2).astype(dtype)
     ties = np.equal(x1, x2)
-    return larger + ties.astype(dtype) * dtype.type(0.5) if ties.any() else larger
+    return larger + ties.astype(dtype) * dtype.type(0.5) if np.count_nonzero(ties) else larger
 
 
 def truth(condition: Any, x1: Any, x2: Any) -> Any:

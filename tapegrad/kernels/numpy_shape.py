@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from typing import Any
@@ -113,5 +114,16 @@ def take_along_axis(x: Any, indices: Any, *, axis: int = -1) -> Any:
 def along_axis(shape: tuple[int, ...], indices: Any, axis: int) -> tuple[Any, ...]:
     """The index of the places that `indices` name along an axis; NumPy takes four times as long to make it."""
     rank = len(shape)
-    grid = [indices if k == axis else np.arange(n).reshape((n, *(1,) * (rank - k - 1))) for k, n in enumerate(shape)]
-    return tuple(grid)
+    return tuple([indices if k == axis else numbers(n, rank - k - 1) for k, n in enumerate(shape)])
+
+
+def numbers(n: int, after: int = 0) -> Any:
+    """The numbers below `n` along an axis with so many of length 1 after it; nobody writes to them."""
+    return _few(n, after) if n <= 1024 else np.arange(n).reshape((n, *(1,) * after))
+
+
+@functools.lru_cache(64)
+def _few(n: int, after: int) -> Any:
+    found = np.arange(n).reshape((n, *(1,) * after))
+    found.flags.writeable = False
+    return found

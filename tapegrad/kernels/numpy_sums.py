@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.kernels.numpy_shape import numbers
+
 _HALVES = frozenset(["float16", "bfloat16"])
 _np: Any = np  # whose type hints know `keepdims` as True and as False, but not as a bool
 
@@ -260,7 +262,7 @@ def logaddexp(x1: Any, x2: Any) -> Any:
 def cross_entropy(x: Any, labels: Any) -> Any:
     """The mean of logsumexp(x) - x[label] over rows."""
     z = x - _most(x, 1)
-    return _mean_loss(sum(np.exp(z), axis=1), z[_numbers(len(x)), labels])
+    return _mean_loss(sum(np.exp(z), axis=1), z[numbers(len(x)), labels])
 
 
 def _mean_loss(s: Any, picked: Any) -> Any:
@@ -274,7 +276,7 @@ def cross_entropy_grad(x: Any, labels: Any) -> Any:
 
 def cross_entropy_keeping(x: Any, labels: Any) -> tuple[Any, Any]:
     """Both, from the same exponentials."""
-    rows = _numbers(len(x))
+    rows = numbers(len(x))
     z = x - _most(x, 1)
     picked = z[rows, labels]
     e = np.exp(z, z) if z.dtype.kind == "f" else np.exp(z)
@@ -283,8 +285,3 @@ def cross_entropy_keeping(x: Any, labels: Any) -> tuple[Any, Any]:
     e *= (part / s)[:, None]
     e[rows, labels] -= part
     return _mean_loss(s, picked), e
-
-
-@functools.lru_cache(64)
-def _numbers(n: int) -> Any:
-    return np.arange(n)

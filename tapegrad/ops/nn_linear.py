@@ -44,7 +44,7 @@ def _seen(F: Any, product: Any, x: Any, g: Any) -> Any:
     """The cotangent of a weight, where rows of `x` may hold NaN whose values were not chosen."""
     x, g = _rows(F, x), _rows(F, g)
     c = product(x, g)
-    return product(without_unheard(F, x, g), g) if holds_nan(c) else c
+    return product(without_unheard(F, x, g), g) if holds_nan(c, x) else c
 
 
 def _to_x(F: Any, g: Any, weight: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -63,15 +64,28 @@ matmul.adjoint(x1=_matmul_left, x2=_matmul_right)
 def _matmul_right_guarded(F: Any, g: Any, x1: Any, x2: Any) -> Any:
     """The same where a row of `x1` may hold NaN, as of data that are missing, and its product was not chosen."""
     c = _matmul_right(F, g, x1, x2)
-    if len(x1.shape) < 2 or not holds_nan(c):
+    if len(x1.shape) < 2 or not holds_nan(c, x1):
         return c
     return _matmul_right(F, g, without_unheard(F, x1, F.expand_dims(g, axis=-1) if len(x2.shape) == 1 else g), x2)
 
 
-def holds_nan(c: Any) -> bool:
-    """Whether a NaN is seen in a cotangent; what is not at hand is not looked at."""
-    values = at_hand(c)
-    return values is not None and bool(np.isnan(values).any())
+def holds_nan(c: Any, x: Any) -> bool:
+    """Whether a NaN is seen in a cotangent, a product with `x`, which may come from there; what is not at hand is not looked at."""
+    values, factor = at_hand(c), at_hand(x)
+    if values is None or factor is None:
+        return False
+    if any(map(_is_finite, (factor, values) if factor.size < values.size else (values, factor))):
+        return False
+    return bool(np.isnan(values).any())
+
+
+def _is_finite(x: Any) -> bool:
+    """Whether all elements are known to be finite, by one product (measured for 16x784 in float32: 1 us; `isnan` and `any` of the 784x256
+    that are its product with a cotangent take 18)."""
+    if x.dtype.char not in "fd" or not x.flags.c_contiguous:
+        return False
+    flat = x.reshape(-1)
+    return math.isfinite(flat.dot(flat))
 
 
 def without_unheard(F: Any, x: Any, g: Any) -> Any:

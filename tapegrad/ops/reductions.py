@@ -83,12 +83,22 @@ def is_half(x: Any) -> bool:
     return bool(x.dtype.itemsize == 2 and x.dtype.kind in "fV")
 
 
-@composite(laws=reduction)
-def mean(F: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+@linear(laws=reduction)
+def mean(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """The arithmetic mean over axes; NaN over no elements.  Half precision is computed in float32."""
     if is_half(x):
-        return F.cast(F.mean(F.cast(x, float32), axis=axis, keepdims=keepdims), x.dtype)
-    return F.sum(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
+        return xp.cast(xp.mean(xp.cast(x, float32), axis=axis, keepdims=keepdims), x.dtype)
+    return xp.sum(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
+
+
+def _mean_adjoint(F: Any, g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    """An equal part for each: of half precision in float32, which has numbers above 65,504."""
+    n = count(x.shape, axis)
+    part = F.cast(F.cast(g, float32) / n, x.dtype) if is_half(x) else g / n
+    return _sum_adjoint(F, part, x, axis, keepdims, None)
+
+
+mean.adjoint(x=_mean_adjoint)
 
 
 def count(shape: tuple[int, ...], axis: Any) -> int:
@@ -243,7 +253,7 @@ norm2.pushforward(
 
 
 # -- batches ---------------------------------------------------------------------------------------------
-for _op in (sum, max, min, all, any, count_nonzero, norm2):
+for _op in (sum, mean, max, min, all, any, count_nonzero, norm2):
     _op.batch(over_axis(_op.name))
 for _op in (argmax, argmin):
     _op.batch(flattening(_op.name))
