@@ -56,6 +56,7 @@ from tapegrad.tf import (  # noqa: E402
     random_functions,
     random_generator,
     random_stateless,
+    raw,
     reducing,
     segments,
     seldom,
