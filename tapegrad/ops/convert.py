@@ -65,13 +65,17 @@ def asarray(
         if copy is False:
             raise ValueError(f"asarray(x, dtype={dtype}, copy=False): x is {raw.dtype}, so values have to be copied")
         if dtype.kind != "c" and raw.dtype.kind == "c":
-            raise DTypeError(f"asarray(x, dtype={dtype}): x is {raw.dtype}; write asarray(tapegrad.real(x), ...)")
+            raise _not_real(dtype, raw.dtype)
         raw = space_of_type(type(raw)).astype(raw, dtype)
     elif copy:
         raw = raw.copy()
     if where is not None or default_space() is not NUMPY:
         raw = _moved(raw, where, copy)
     return tensor(raw[()] if type(raw) is np.ndarray and raw.shape == () and copy is not False else raw)
+
+
+def _not_real(dtype: Any, kind: Any) -> DTypeError:
+    return DTypeError(f"asarray(x, dtype={dtype}): x is {kind}; write asarray(tapegrad.real(x), ...)")
 
 
 def _moved(raw: Any, where: Place | None, copy: bool | None) -> Any:
@@ -133,6 +137,8 @@ def _from_python(x: Any, dtype: Any) -> Any:
             raise ArgumentError(f"asarray(x): expected numbers or nested sequences of them, got {kind.__name__}")
     if dtype is None:
         dtype = _common(kinds)
+    elif complex in kinds and dtype.kind != "c":
+        raise _not_real(dtype, "complex")
     if Tensor in kinds:
         return _stacked(x, dtype)
     try:

@@ -35,15 +35,6 @@ def kept_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
     return tuple(1 if i in axes else k for i, k in enumerate(shape))
 
 
-def reduced_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
-    """The shape that a reduction without keepdims gives."""
-    if axis is None:
-        return ()
-    n = len(shape)
-    gone = {a % n for a in (axis if isinstance(axis, tuple) else (axis,))} if n else set()
-    return tuple(k for i, k in enumerate(shape) if i not in gone)
-
-
 @linear(laws=reduction)
 def sum(xp: Any, x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """The sum over axes; half precision is added up in float32, small integers in the default integer dtype.
