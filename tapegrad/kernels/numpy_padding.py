@@ -53,10 +53,10 @@ def _inside(shape: tuple[int, ...], pairs: Pairs) -> tuple[slice, ...]:
 @remembered
 def _edges(shape: tuple[int, ...], pairs: Pairs, mode: str) -> Any:
     """For each place that is padded, its slice of the padded array, and the one that it comes from."""
-    found = []
+    found: list[Any] = []
     for axis, (n, (a, b)) in enumerate(zip(shape, pairs, strict=True)):
         before, after = (slice(None),) * axis, _inside(shape, pairs)[axis + 1 :]  # whole where it is padded already
         came = sources(n, (a, b), mode)
-        for place in (*range(a), *range(a + n, a + n + b)):
-            found.append(((*before, place, *after), (*before, a + int(came[place]), *after)))
+        padded = (*range(a), *range(a + n, a + n + b))
+        found += [((*before, place, *after), (*before, a + int(came[place]), *after)) for place in padded]
     return found

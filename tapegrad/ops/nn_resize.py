@@ -6,6 +6,7 @@ from typing import Any
 
 from tapegrad.errors import ArgumentError, ShapeError
 from tapegrad.kernels.numpy_conv import output_size
+from tapegrad.kernels.remembered import remembered
 from tapegrad.ops.nn_pool import _over_images as over_images
 from tapegrad.registry import composite, linear
 
@@ -122,12 +123,14 @@ def interpolate(
     return x
 
 
+@remembered
 def _nearest(n: int, out: int, ratio: float) -> Any:
     import numpy as np
 
     return np.minimum((np.arange(out) * ratio).astype(np.int64), n - 1)
 
 
+@remembered
 def _neighbours(n: int, out: int, ratio: float, align_corners: bool) -> tuple[Any, Any, Any]:
     """The two pixels next to each place along an axis, and how far it lies from the first to the second."""
     import numpy as np

@@ -25,6 +25,8 @@ CALLS = [
         for mode in ("bilinear", "nearest", "bicubic") for padding in ("zeros", "border", "reflection") for corners in (False, True)
     ),
     "F.grid_sample(vol, t.ones(1, 1, 1, 1, 3).double(), 'bicubic', align_corners=False)",
+    *(f"F.grid_sample(vol, (t.arange(12.0).reshape(1, 1, 2, 2, 3).double() - 5) / 6, {mode!r}, {padding!r}, align_corners=False)"
+      for mode in ("bilinear", "nearest") for padding in ("zeros", "border")),
 ]  # fmt: skip
 
 

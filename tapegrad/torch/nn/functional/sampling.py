@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -95,16 +96,29 @@ def _inside(at: Any, m: int, padding_mode: str, align_corners: bool) -> Any:
     return S.clip(at, 0.0, m - 1.0)
 
 
+def _rows(x: Any, index: Any) -> tuple[Any, Any]:
+    """The pixels of (N, C, *S) at integer places (..., N, *P), one for each axis: (..., N, *P, C).
+
+    And whether each lies inside; None where all do.
+    """
+    n, c, *spatial = x.array.shape
+    inside = np.logical_and.reduce(np.broadcast_arrays(*[(i >= 0) & (i < m) for i, m in zip(index, spatial, strict=True)]))
+    whole = bool(inside.all())
+    flat: Any = np.arange(n).reshape(-1, *(1,) * len(spatial))
+    for i, m in zip(index, spatial, strict=True):
+        flat = flat * m + (i if whole else i.clip(0, m - 1))
+    pixels = S.reshape(S.permute_dims(x, (0, *range(2, len(spatial) + 2), 1)), (n * math.prod(spatial), c))
+    return S.take(pixels, flat, axis=0), None if whole else inside
+
+
+def _channels_first(y: Any) -> Any:
+    return S.permute_dims(y, (0, y.array.ndim - 1, *range(1, y.array.ndim - 1)))
+
+
 def _picked(x: Any, index: Any) -> Any:
     """Pixels at integer places, zeros outside: (N, C, *P)."""
-    spatial = x.array.shape[2:]
-    ok = np.logical_and.reduce([(i >= 0) & (i < m) for i, m in zip(index, spatial, strict=True)])
-    safe = [np.clip(i, 0, m - 1) for i, m in zip(index, spatial, strict=True)]
-    n = np.arange(x.array.shape[0]).reshape(-1, *(1,) * (safe[0].ndim - 1))
-    last = S.permute_dims(x, (0, *range(2, len(spatial) + 2), 1))
-    y = S.getitem(last, (n, *safe))
-    y = S.multiply(y, wrap(ok[..., None].astype(x.array.dtype)))
-    return S.permute_dims(y, (0, y.array.ndim - 1, *range(1, y.array.ndim - 1)))
+    y, inside = _rows(x, index)
+    return _channels_first(y if inside is None else S.multiply(y, wrap(inside[..., None].astype(x.array.dtype))))
 
 
 def _nearest(x: Any, places: Any) -> Any:
@@ -112,19 +126,20 @@ def _nearest(x: Any, places: Any) -> Any:
 
 
 def _linear(x: Any, places: Any) -> Any:
-    """The pixels around each place, weighted by how near they are."""
-    first = [np.floor(np.asarray(p.array)).astype(np.int64) for p in places]
-    parts = [S.subtract(p, wrap(f.astype(p.array.dtype))) for p, f in zip(places, first, strict=True)]
-    y = None
-    for corner in np.ndindex(*(2,) * len(places)):
-        w = None
-        for c, t in zip(corner, parts, strict=True):
-            factor = t if c else S.subtract(1.0, t)
-            w = factor if w is None else S.multiply(w, factor)
-        value = _picked(x, [f + c for f, c in zip(first, corner, strict=True)])
-        term = S.multiply(value, S.expand_dims(w, axis=1))
-        y = term if y is None else S.add(y, term)
-    return y
+    """The pixels around each place, weighted by how near they are; the two along each axis of the image on an axis in front."""
+    k, index, weight = len(places), [], None
+    for d, at in enumerate(places):
+        first = np.floor(np.asarray(at.array))
+        corners = (*(1,) * d, 2, *(1,) * (k - 1 - d), *first.shape)
+        part = S.subtract(at, wrap(first))
+        near = S.reshape(S.stack([S.subtract(1.0, part), part], axis=0), corners)
+        weight = near if weight is None else S.multiply(weight, near)
+        low = first.astype(np.int64)
+        index.append(np.stack([low, low + 1]).reshape(corners))
+    y, inside = _rows(x, index)
+    if inside is not None:
+        weight = S.multiply(weight, wrap(inside.astype(x.array.dtype)))
+    return _channels_first(S.sum(S.multiply(y, S.expand_dims(weight, axis=-1)), axis=tuple(range(k))))
 
 
 def _cubic(x: Any, places: Any, inside: Any) -> Any:
