@@ -118,7 +118,7 @@ prelu.partials(
 @elementwise(real=True, cuts=True, kinks=(0.5,), laws=_with(limit=(0.5,), value=(0.5, -2.0)), public=False)
 def threshold(xp: Any, x: Any, /, *, limit: float, value: float) -> Any:
     """`x` where it is above `limit` and `value` elsewhere; at the limit the derivative is 0."""
-    return xp.where(x > limit, x, value)
+    return xp.where(x > limit, x, xp.full_like(x, value))
 
 
 threshold.partials(x=lambda F, x, limit: F.cast_like(x > limit, x))

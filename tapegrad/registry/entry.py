@@ -134,6 +134,7 @@ def _environment(op: Op, style: Style | None) -> dict[str, Any]:
         "F64": np.dtype(np.float64),
         "ARRAYS": ARRAYS,
         "BUILTIN": BUILTIN,
+        "generic": np.generic,
         "SCALARS": SCALARS,
         "SPACES": SPACES,
         "state": state,

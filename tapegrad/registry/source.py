@@ -242,6 +242,7 @@ def _computing(op: Op, styled: bool) -> list[str]:
     ] if op.key.isidentifier() else []
     lines += [
         "        else:",
+        *_beside_one_half(op, count),
         f"            found = over_batch(OP, ({_raws(op)},), ({nodes_of(op)},){_keywords(op)})",
         "            if found is not None:",
         f"                return {found}",
@@ -277,6 +278,20 @@ def _failing(raws: str) -> list[str]:
         "            raise failure from error",
         "        finally:",
         "            failure = None",  # or it would hold the frame that holds it, and what was given, until a collection
+    ]
+
+
+def _beside_one_half(op: Op, count: int) -> list[str]:
+    """The same for a number of bfloat16 that is no array, whose type is none of NumPy's own."""
+    if not op.weak or count != 2:
+        return []
+    return [
+        line
+        for i, j in ((0, 1), (1, 0))
+        for line in (
+            f"            if isinstance(raw{i}, generic) and raw{i}.dtype.kind == 'V' and kind{j} in SCALARS and kind{j} is not complex:",
+            f"                raw{j} = raw{i}.dtype.type(raw{j})",
+        )
     ]
 
 

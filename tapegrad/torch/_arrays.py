@@ -43,7 +43,7 @@ def raw(x: Any) -> np.ndarray[Any, Any]:
     """The value of a tensor as a NumPy array, which must not be written to; of what is no tensor, that of NumPy."""
     if is_tensor(x):
         array, _ = x.read()
-        return np.asarray(getattr(array, "bare", array))
+        return np.asarray(array)
     return np.asarray(x)
 
 

@@ -35,7 +35,7 @@ def _read(x: Any, refusal: str) -> np.ndarray[Any, Any]:
     raw = x.array if isinstance(x, Tensor) else x.read()[0]
     if type(raw) is Batched:
         raise RuntimeError(refusal)
-    return np.asarray(getattr(raw, "bare", raw))
+    return np.asarray(raw)
 
 
 def only(x: Any) -> Any:

@@ -91,9 +91,8 @@ def istft(
     if half and return_complex:
         raise RuntimeError("cannot have onesided output if window or input is complex")
     norm = "ortho" if normalized else None
-    pieces = fft.irfft(spectra, n=n_fft, norm=norm) if half else fft.ifft(spectra, norm=norm)
-    if not half and not return_complex:
-        pieces = S.real(pieces)
+    # of a real signal the first half of the spectrum tells all, whether or not the other half is its mirror image
+    pieces = fft.ifft(spectra, norm=norm) if return_complex else fft.irfft(spectra[..., : n_fft // 2 + 1], n=n_fft, norm=norm)
     w = _window(window, n_fft, win_length, pieces.real.array.dtype)
     batch, count = pieces.array.shape[0], pieces.array.shape[1]
     size = n_fft + hop * (count - 1)

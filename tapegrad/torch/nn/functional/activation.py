@@ -88,6 +88,8 @@ def _prelu(x: Any, weight: Any) -> Any:
                 f"{shape[1] if len(shape) > 1 else 1}."
             )
         weight = S.reshape(weight, (n, *(1,) * (len(shape) - 2)))
+    elif not shape:
+        weight = S.reshape(weight, ())
     return S.prelu(x, weight)
 
 

@@ -168,9 +168,22 @@ def _avg_pool(
     if divisor is not None:
         if divisor == 0:
             raise RuntimeError("divisor must be not zero")
+        if ceil_mode:  # the windows that reach beyond the padding find zeros there
+            x = S.pad(x, ((0, 0), (0, 0), *_reached(x.array.shape[2:], window, stride, padding)))
+            words["padding"] = (0,) * n
         y = adopt(_core.avg_pool(x, window, count_include_pad=True, **{**words, "ceil_mode": False}))
         return _unbatched(S.multiply(y, math.prod(window) / divisor), batched)
     return _unbatched(adopt(_core.avg_pool(x, window, count_include_pad=count_include_pad, **words)), batched)
+
+
+def _reached(shape: Any, window: Any, stride: Any, padding: Any) -> list[tuple[int, int]]:
+    """How far windows reach beyond each axis, if the last one needs to begin on it alone."""
+    reached = []
+    for m, w, step, p in zip(shape, window, stride, padding, strict=True):
+        count = -((w - m - 2 * p) // step) + 1
+        count -= (count - 1) * step >= m + p
+        reached.append((p, max((count - 1) * step + w - m - p, 0)))
+    return reached
 
 
 def _adaptive(name: str, n: int, x: Any, size: Any) -> tuple[Any, bool, Any]:

@@ -109,7 +109,8 @@ def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any 
 def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
     """`input` divided by the root of the mean square over its last axes."""
     axis = _last(input, normalized_shape, "rms_norm")
-    eps = float(np.finfo(input.array.dtype).eps) if eps is None else eps
+    if eps is None:  # half precision is computed in single
+        eps = float(np.finfo(np.promote_types(np.float32, input.array.dtype)).eps)
     return S.rms_norm(input, weight, axis=axis, epsilon=eps)
 
 
