@@ -39,3 +39,17 @@ def test_numbers_below_zero_take_no_longer_than_those_above(p):
         return min(once() for _ in range(7))
 
     assert seconds(-x) < 10 * seconds(x)  # of NumPy's own powers 100 to 500 times as long
+
+
+def test_a_complex_number_before_a_real_tensor_of_any_rank() -> None:
+    for value in (2.0, [1.0, 2.0]):
+        x = tg.asarray(np.asarray(value))
+        with tg.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            found = [1j * x, 1j - x, 2j / x, 1j + x, (1 + 2j) ** x]
+        assert {y.dtype for y in found} == {tg.complex128}
+        slopes = [1j, -1, -2j / np.asarray(value) ** 2, 1, (1 + 2j) ** np.asarray(value) * np.log(1 + 2j)]
+        for y, slope in zip(found, slopes, strict=True):
+            np.testing.assert_allclose(tape.gradient(y, x).numpy(), np.broadcast_to(np.real(slope), x.shape), rtol=1e-13, atol=1e-15)
+            back = tape.gradient(y, x, output_gradients=1j * tg.ones_like(y))
+            np.testing.assert_allclose(back.numpy(), np.broadcast_to(np.imag(slope), x.shape), rtol=1e-13, atol=1e-15)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +126,8 @@ def _power_partial_exponent(F: Any, x1: Any, x2: Any, y: Any) -> Any:
         if x1 == 0:
             return F.where(F.isfinite(y), 0 * F.ones(y.shape, dtype=y.dtype), -y)
         return y * math.log(x1) if x1 > 0 else 0 * y
+    if type(x1) is complex:
+        return y * cmath.log(x1) if x1 else _power_partial_exponent(F, 0, x2, y)
     zero = (x1 == 0) & F.isfinite(y)  # 0**p is 0 for all p > 0, so it does not change with p; where it is infinite, log(0) counts
     return F.mul_zero(F.log(F.where(zero, F.ones(x1.shape, dtype=x1.dtype), x1)), y)
 
@@ -316,10 +319,13 @@ def atan2(xp: Any, x1: Any, x2: Any, /) -> Any:
     return xp.atan2(x1, x2)
 
 
-atan2.partials(
-    x1=lambda F, x1, x2: _over(F, x2, x1 * x1 + x2 * x2),
-    x2=lambda F, x1, x2: -_over(F, x1, x1 * x1 + x2 * x2),
-)
+atan2.partials(x1=lambda F, x1, x2: _of_circle(F, x2, x1, x2), x2=lambda F, x1, x2: -_of_circle(F, x1, x1, x2))
+
+
+def _of_circle(F: Any, x: Any, x1: Any, x2: Any) -> Any:
+    """x / (x1**2 + x2**2), whose squares would overflow, or vanish."""
+    radius = F.hypot(x1, x2)
+    return _over(F, _over(F, x, radius), radius)
 
 
 @elementwise(real=True)

@@ -103,6 +103,8 @@ tan.partials(x=lambda F, y: 1 + y * y)
 @elementwise(public=False)
 def one_less_square(xp: Any, x: Any, /) -> Any:
     """1 - x**2, as a product that keeps its digits near 1; as a single op, for its derivative to keep them near 0."""
+    if x.dtype.kind == "c":  # so that zeros keep their signs: on a cut they tell on which side
+        return -((x - 1) * (x - -1))
     return (1 - x) * (1 + x)
 
 
@@ -181,7 +183,7 @@ def asinh(xp: Any, x: Any, /) -> Any:
     return xp.asinh(x)
 
 
-asinh.partials(x=lambda F, x: 1 / F.sqrt(x * x + 1))
+asinh.partials(x=lambda F, x: 1 / F.sqrt(x * x - -1))  # a complex zero plus 1 would lose its sign, and so the side of a cut
 
 
 @elementwise(singular=True, domain=(1.2, 6))
@@ -190,7 +192,7 @@ def acosh(xp: Any, x: Any, /) -> Any:
     return xp.acosh(x)
 
 
-acosh.partials(x=lambda F, x: 1 / (F.sqrt(x - 1) * F.sqrt(x + 1)))
+acosh.partials(x=lambda F, x: 1 / (F.sqrt(x - 1) * F.sqrt(x - -1)))
 
 
 @elementwise(singular=True, domain=(-0.9, 0.9))

@@ -323,7 +323,7 @@ def logit(xp: Any, x: Any, /) -> Any:
     return xp.logit(x)
 
 
-logit.partials(x=lambda F, x: 1 / (x * (1 - x)))
+logit.partials(x=lambda F, x: 1 / x + 1 / (1 - x))  # not 1 / (x * (1 - x)): the derivative of that is inf - inf for tiny x
 
 
 # -- Bessel functions ----------------------------------------------------------------------------------

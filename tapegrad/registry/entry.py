@@ -132,6 +132,7 @@ def _environment(op: Op, style: Style | None) -> dict[str, Any]:
         "f64": np.float64,
         "F32": np.dtype(np.float32),
         "F64": np.dtype(np.float64),
+        "c128": np.complex128,
         "ARRAYS": ARRAYS,
         "BUILTIN": BUILTIN,
         "generic": np.generic,

@@ -235,6 +235,8 @@ def _computing(op: Op, styled: bool) -> list[str]:
                 f"            {'el' if i else ''}if kind{j} in SCALARS and raw{i}.dtype.kind == 'V' and kind{j} is not complex:",
                 f"                raw{j} = raw{i}.dtype.type(raw{j})",
             ]
+        # NumPy's double is one of Python's floats to a Python complex number, which makes another one of both.
+        lines += ["            elif kind0 is complex and kind1 is f64:", "                raw0 = c128(raw0)"]
     lines += [f"            y = {expression}"]
     lines += [
         f"        elif {_of_one_set(kinds)}:",

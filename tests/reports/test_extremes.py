@@ -64,6 +64,20 @@ def test_the_curvature_of_an_arc_keeps_its_digits_near_zero_and_near_one(x: floa
 
 
 @HESSIANS
+@pytest.mark.parametrize("x", [1e-300, 1e-30, 1e-9, 0.25, 1 - 1e-9])
+def test_the_curvature_of_a_logit_is_infinite_only_where_it_has_no_number(x: float, second: Function) -> None:
+    near(gradient(tg.special.logit, x), 1 / x + 1 / (1 - x), rtol=1e-14)
+    near(second(tg.special.logit, x), -math.inf if x < 1e-160 else (1 - x) ** -2 - x**-2, rtol=1e-14)
+
+
+@HESSIANS
+@pytest.mark.parametrize("x", [1e-30, -1e-9, 1e-3, 0.5, -4.0])
+def test_what_tanh_takes_off_is_flat_near_zero_with_all_digits(x: float, second: Function) -> None:
+    near(gradient(tg.nn.tanhshrink, x), math.tanh(x) ** 2, rtol=1e-14)
+    near(second(tg.nn.tanhshrink, x), 2 * math.tanh(x) * (1 - math.tanh(x) ** 2), rtol=1e-12)
+
+
+@HESSIANS
 def test_the_curvature_of_the_loss_of_a_logit_keeps_its_digits(second: Function) -> None:
     x = [-50.0, 50.0, 2.0]
 
@@ -87,6 +101,34 @@ def test_binary_cross_entropy_of_probabilities_to_second_order(second: Function)
     p, t = np.array([0.3, 0.6, 0.9]), np.array([0.0, 1.0, 0.25])
     expected = np.diag(t / p**2 + (1 - t) / (1 - p) ** 2)
     near(second(lambda v: tg.nn.binary_cross_entropy(v, array(t), reduction="sum"), p), expected, rtol=1e-13)
+
+
+# -- large and small, and on which side of a cut ----------------------------------------------------------------------
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 1e-20, 1e200, 1e300])
+def test_an_angle_turns_with_the_inverse_of_its_distance_however_large_or_small(size: float) -> None:
+    y, x = gradients(tg.atan2, [3 * size, 0.0], [4 * size, -size])
+    near(y, [0.16 / size, -1 / size], rtol=1e-14)
+    near(x, [-0.12 / size, 0], rtol=1e-14)
+
+
+BESIDE = [complex(a, b) for a in (-2.5, 2.5) for b in (0.0, -0.0)] + [complex(a, b) for a in (0.0, -0.0) for b in (-1.5, 1.5)]
+SLOPES: dict[str, Any] = {  # from the value, which is on the right side
+    "asin": lambda y: 1 / np.cos(y),
+    "acos": lambda y: -1 / np.sin(y),
+    "asinh": lambda y: 1 / np.cosh(y),
+    "acosh": lambda y: 1 / np.sinh(y),
+    "atanh": lambda y: np.cosh(y) ** 2,
+    "sqrt": lambda y: 0.5 / y,
+    "log": lambda y: np.exp(-y),
+}
+
+
+@pytest.mark.parametrize("name", SLOPES)
+def test_on_a_cut_the_derivative_is_of_the_side_of_the_value(name: str) -> None:
+    f, z = getattr(tg, name), array(BESIDE)
+    wanted = SLOPES[name](f(z).numpy())
+    near(tg.jvp(f, (z,), (tg.ones_like(z),))[1].numpy(), wanted, rtol=1e-13, atol=1e-13)
+    near(gradient(lambda z: tg.real(f(z)), BESIDE), np.conj(wanted), rtol=1e-13, atol=1e-13)
 
 
 # -- minus infinity ----------------------------------------------------------------------------------------------
