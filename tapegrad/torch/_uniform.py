@@ -64,8 +64,11 @@ def _uniform(generator: Generator, n: int, low: float, high: float, dtype: np.dt
     made = drawn.astype(dtype, copy=False)
     if dtype == float32 and (low, high) == (0, 1):
         return made
-    low_end, high_end = (np.float32(end).astype(dtype) for end in (low, high))
-    return np.where(made >= high_end, low_end, made)
+    low_end, high_end = np.asarray([low, high], float32).astype(dtype)
+    over = made >= high_end
+    if over.any():
+        made[over] = low_end
+    return made
 
 
 def unit32(generator: Generator, n: int) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import tapegrad.nn  # noqa: F401  declares its ops
+from tapegrad.registry.batching import levels
 from tapegrad.torch._inplace import update
 from tapegrad.torch._memory_order import memory_order, permuted, restored
 from tapegrad.torch._tensor import STYLE as S
@@ -176,6 +177,11 @@ def _ones_and_zeros(input: Any, p: float, shape: Any) -> Any:
 
     order = memory_order(input) if tuple(shape) == tuple(input.array.shape) else None
     size = tuple(shape) if order is None else permuted(shape, order)
+    if type(input.array) is np.ndarray and not levels():
+        from tapegrad.torch._functions.random import coins, drawn
+
+        raw = drawn(size, coins(input.array.dtype, 1 - p), None)
+        return raw if order is None else restored(raw, order)
     noise = empty(size, dtype=input.dtype, device=input.device).bernoulli_(1 - p)
     if order is None:
         return noise.array
