@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import _thread
 import contextlib
-from typing import TYPE_CHECKING, Any, NoReturn, final
+from typing import TYPE_CHECKING, Any, NoReturn, final, overload
 
 import numpy as np
 
@@ -180,6 +180,10 @@ class Variable(Tensor):
         rows.add_to(self.array)
         return self
 
+    @overload
+    def __mul__(self, other: SparseRows) -> SparseRows: ...
+    @overload
+    def __mul__(self, other: Any) -> Tensor: ...
     def __mul__(self, other: Any) -> Any:
         """The product; a learning rate that is a variable leaves sparse rows sparse."""
         return other.__rmul__(self) if type(other) is SparseRows else Tensor.__mul__(self, other)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @guided_to_call
-def value_and_grad(f: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False) -> Callable[..., Any]:
+def value_and_grad(f: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False) -> Callable[..., tuple[Any, Any]]:
     """A function that gives the value of `f` and its gradient: ``(value, gradient)``.
 
     * `f`: gives a 0-d tensor; with `has_aux`, a pair of that and anything else, and so does the new function:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, final
 
 from tapegrad import random
 from tapegrad.core.engine import sweep_since, sweeping
@@ -27,9 +27,12 @@ if TYPE_CHECKING:
     from tapegrad.kernels.batched import Level
     from tapegrad.registry.op import Spec
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 
 @guided_to_call
-def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
+def checkpoint(f: Callable[P, T]) -> Callable[P, T]:
     """The same function, whose intermediate values are not kept for a reverse sweep: that runs `f` again.
 
     * `f`: gives a tensor, or a structure of them.  Run again, it must do the same: what it reads must not have changed.  Random
@@ -51,7 +54,7 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     op = Recorded(f"checkpoint({named(f)})", _pull, _pull_recorded, _push, _push_recorded)
 
     @functools.wraps(f)
-    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+    def checkpointed(*args: Any, **kwargs: Any) -> T:
         if all(r.on_push is not None for r in state.active.recorders):
             return f(*args, **kwargs)  # nobody keeps anything
         inputs, rebuild_inputs = flatten((args, kwargs))
@@ -62,7 +65,8 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
             args, kwargs = rebuild_inputs(inputs)
             leaves, rebuild = outputs("checkpoint", f, f(*args, **kwargs))
         call = _Call(f, args, kwargs, note, default or random.present_default(), levels(), leaves)
-        return rebuild(_recorded(op, call, leaves, start))
+        y: T = rebuild(_recorded(op, call, leaves, start))
+        return y
 
     return checkpointed
 
