@@ -260,6 +260,8 @@ def _all_parents(node: CoreNode) -> tuple[Any, ...]:
     specs = getattr(node.s, "_specs", None)
     if specs is not None and len(specs) == len(known):  # of a Function, whose arguments need not be tensors
         return tuple(p for p, spec in zip(known, specs, strict=True) if spec is not None)
+    if type(op) is Packed:
+        op = op.op
     declared = getattr(op, "op", None)
     if declared is None or op.wide or not hasattr(op, "watched"):
         return tuple(known)

@@ -41,6 +41,7 @@ class _Transforms(threading.local):
     """Those who record for `torch.func` around what runs now, and whom `no_grad` switches off along with the implicit one."""
 
     inside: frozenset[Recorder] = frozenset()
+    depth = 0  # how many transforms there are around what runs now
 
 
 TRANSFORMS = lend(_Transforms())
@@ -78,10 +79,12 @@ class recording_transform:
 
     def __enter__(self) -> None:
         self._was = TRANSFORMS.inside
+        TRANSFORMS.depth += 1
         active = state.active.recorders
         TRANSFORMS.inside = (self._was & active) | {r for r in active - self._before if r.on_push is None}
 
     def __exit__(self, *_: object) -> None:
+        TRANSFORMS.depth -= 1
         TRANSFORMS.inside = self._was
 
 

@@ -221,5 +221,36 @@ def test_a_rule_for_batches_that_is_none_is_refused(rule, generate, message):
         def forward(x):
             return x
 
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
     with pytest.raises(RuntimeError, match=message):
         torch.func.vmap(Same.apply)(torch.ones(2))
+
+
+@pytest.mark.parametrize(
+    "transformed",
+    [
+        lambda f: torch.func.grad(lambda x: f(x).sum()),
+        torch.func.jacrev,
+        torch.func.jacfwd,
+        torch.func.vmap,
+        lambda f: lambda x: torch.func.jvp(f, (x,), (x,)),
+        lambda f: lambda x: torch.func.vjp(f, x),
+    ],
+    ids=["grad", "jacrev", "jacfwd", "vmap", "jvp", "vjp"],
+)
+def test_a_function_without_setup_context_is_refused_inside_transforms(transformed):
+    class Twice(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * g
+
+    with pytest.raises(RuntimeError, match="it must override the setup_context staticmethod"):
+        transformed(Twice.apply)(torch.ones(3))
+    assert Twice.apply(torch.ones(3)).tolist() == [2.0] * 3

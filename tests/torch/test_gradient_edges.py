@@ -47,3 +47,12 @@ def test_zeros_for_an_unused_edge_are_refused_and_those_for_a_tensor_can_be_diff
     (zero,) = torch.autograd.grad(x.sum(), unused, create_graph=True, materialize_grads=True)
     assert zero.requires_grad
     assert torch.autograd.grad(zero, unused, materialize_grads=True)[0].tolist() == [0.0]
+
+
+def test_a_step_whose_values_went_through_hooks_shows_where_it_leads():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda v: v, lambda v: v):
+        y = (x.sin() * x).exp()
+    product = y.grad_fn.next_functions[0][0]
+    assert product.name() == "MulBackward0"
+    assert [step.name() for step, _ in product.next_functions] == ["SinBackward0", "torch::autograd::AccumulateGrad"]

@@ -60,3 +60,37 @@ def test_a_graph_with_packed_values() -> None:
         y = (x * x).sum()
     del y, mark
     assert seen() is None
+
+
+class _Exp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        y = x.exp()
+        ctx.save_for_backward(y)
+        ctx.mark = _Mark()
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * ctx.saved_tensors[0]
+
+
+@pytest.mark.parametrize("shown", [False, True])
+@pytest.mark.parametrize("backward", [False, True])
+def test_a_function_that_has_saved_its_own_output(backward: bool, shown: bool) -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = _Exp.apply(x)
+    seen = weakref.ref(y.grad_fn.mark)
+    if shown:
+        step = y.grad_fn
+        assert step is y.grad_fn
+        assert step.saved_tensors[0].tolist() == y.tolist()
+    if backward:
+        y.sum().backward()
+        assert x.grad.tolist() == y.tolist()
+    del y
+    if shown:
+        assert seen() is step.mark  # whoever holds the step can follow it
+        assert step.next_functions[0][0].variable is x
+        del step
+    assert seen() is None

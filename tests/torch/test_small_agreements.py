@@ -111,3 +111,12 @@ def test_nothing_has_no_address():
 def test_what_does_not_fit_is_refused(call, words):
     with pytest.raises(RuntimeError, match=words):
         call()
+
+
+def test_a_median_of_all_elements_shares_its_derivative_among_those_that_tie():
+    x = torch.tensor([[1.0, 0.1], [0.1, 0.1]], requires_grad=True)
+    for median in (torch.median, torch.nanmedian):
+        (found,) = torch.autograd.grad(median(x), x)
+        assert found.tolist() == torch.tensor([[0.0, 1 / 3], [1 / 3, 1 / 3]]).tolist()
+    y = torch.tensor([1.0, 3.0, 2.0], requires_grad=True)
+    assert torch.autograd.grad(y.median(), y)[0].tolist() == [0.0, 0.0, 1.0]

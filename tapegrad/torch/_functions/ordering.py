@@ -137,12 +137,22 @@ def _at(x: Any, d: int, index: Any, keepdim: bool, kind: Any) -> Any:
     return kind(y, index) if keepdim else kind(S.squeeze(y, d), S.squeeze(index, d))
 
 
+def _with_ties(x: Any, y: Any) -> Any:
+    """The median of all elements, of which those that are equal to it share the derivative equally."""
+    equal = S.equal(wrap(x.array), wrap(y.array))
+    number = S.sum(S.astype(equal, x.array.dtype))
+    if type(number.array) is not Batched and number.array <= 1:  # of NaN none are
+        return y
+    return S.add(wrap(y.array), S.divide(S.sum(S.where(equal, S.subtract(x, wrap(y.array)), 0.0)), number))
+
+
 def _median(x: Any, dim: Any, keepdim: bool, skip: bool = False) -> Any:
     kind = named.nanmedian if skip else named.median
     if dim is None:
         if not math.prod(x.array.shape):
             return S.multiply(S.sum(x), math.nan)
-        return _median(S.reshape(x, (-1,)), 0, False, skip).values
+        y = _median(S.reshape(x, (-1,)), 0, False, skip).values
+        return y if x.node is None else _with_ties(x, y)
     d = dimension(dim, len(x.array.shape))
     if not x.array.shape:
         return kind(x.clone(), wrap(np.int64(0)))

@@ -10,7 +10,7 @@ from tapegrad.torch import _graph, _packing
 from tapegrad.torch._errors import SPENT
 from tapegrad.torch._recorder import is_enabled
 from tapegrad.torch._tensor import wrap
-from tapegrad.torch._views import alias, store_of
+from tapegrad.torch._views import give_memory, store_of
 from tapegrad.torch._warnings import warn
 from tapegrad.torch.autograd._function_steps import backward_of
 
@@ -62,7 +62,9 @@ class BackwardCFunction(FunctionCtx, _graph.Node):
 
     @property
     def _node(self) -> Any:  # type: ignore[override]
-        found = None if self._of is None else self._of()
+        found = getattr(self, "_held", None)  # of what `grad_fn` gives
+        if found is None and self._of is not None:
+            found = self._of()
         if found is None:
             raise RuntimeError("this context is no longer part of a graph")
         return found
@@ -92,12 +94,16 @@ class BackwardCFunction(FunctionCtx, _graph.Node):
         return backward_of(self._forward_cls)(self, *args)
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_held":
+            return None
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        return id(self.__dict__)
 
     def __eq__(self, other: object) -> bool:
-        return self is other
+        """A context and what `grad_fn` gives are one."""
+        return isinstance(other, BackwardCFunction) and self.__dict__ is other.__dict__
 
     def __repr__(self) -> str:
         return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
@@ -105,23 +111,28 @@ class BackwardCFunction(FunctionCtx, _graph.Node):
 
 @final
 class Saved:
-    """A tensor that a context has kept: an output by its value alone, for it refers to the context."""
+    """A tensor that a context has kept: an output by its value and its storage alone, for the tensor refers to the context."""
 
-    __slots__ = ("index", "node", "packed", "tensor", "version")
+    __slots__ = ("index", "node", "packed", "raw", "store", "tensor", "version")
 
     def __init__(self, t: Any, index: int | None) -> None:
         self.index = index
         self.node = None
         hooks = _packing.active()
-        self.packed = None
+        self.packed = self.tensor = self.raw = self.store = None
         self.version = 0
         if hooks is not None:
-            self.tensor = None
             self.node = None if index is not None else t.node
             self.packed = (hooks[1], _packing.pack(hooks[0], t))
             return
         self.version = 0 if getattr(t, "_is_inference", False) else t._version
-        self.tensor = t if index is None else _view_of_value(t)
+        if index is None:
+            self.tensor = t
+            return
+        give_memory(t)
+        self.raw = t.array
+        self.store = store_of(t)
+        self.store.shared = True
 
     def get(self, ctx: Any) -> Any:
         if self.packed is not None:
@@ -131,7 +142,9 @@ class Saved:
                 raise TypeError("Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
                                 f"{type(found).__name__}")  # fmt: skip
             return wrap(found.read()[0], self.node if self.index is None else _node_of_output(ctx, self.index))
-        t: Any = self.tensor
+        t: Any = wrap(self.raw) if self.index is not None else self.tensor
+        if self.index is not None:
+            t._store = self.store
         now = 0 if getattr(t, "_is_inference", False) else store_of(t).version
         if now != self.version:
             kind = f"torch.{_named(t)}Tensor {list(t.array.shape)}"
@@ -143,19 +156,14 @@ class Saved:
             )
         if self.index is None:
             return t
-        out = wrap(t.array, _node_of_output(ctx, self.index))
-        out._store = store_of(t)
-        return out
+        t.node = _node_of_output(ctx, self.index)
+        return t
 
 
 def _named(t: Any) -> str:
     from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 
     return SCALAR_TYPES[dtype_of(t.array.dtype)]
-
-
-def _view_of_value(t: Any) -> Any:
-    return alias(t)
 
 
 def _node_of_output(ctx: Any, index: int) -> Any:

@@ -13,6 +13,7 @@ from tapegrad.core.tensor import Tensor as Core
 from tapegrad.core.tensor import linked
 from tapegrad.registry.space import F, space_of_type
 from tapegrad.torch._tensor import STYLE, beside, wrap
+from tapegrad.torch._watching import SHOWN
 
 
 def backward_of(cls: Any) -> Any:
@@ -172,9 +173,17 @@ class FunctionOp(Recorded):
 
     @staticmethod
     def shown(node: CoreNode) -> Any:
-        """The `grad_fn` of a node: its context, which whoever holds it may follow even if the output is gone."""
-        node.s._held = node
-        return node.s
+        """The `grad_fn` of a node: its context, in a form that holds the node, so that it may be followed when the output is gone.
+
+        The context itself does not: the two would live until the next garbage collection.
+        """
+        found = SHOWN.get(id(node))
+        if found is None or found._held is not node:
+            found = object.__new__(node.s._forward_cls._shown_cls)
+            found.__dict__ = node.s.__dict__
+            found._held = node
+            SHOWN[id(node)] = found
+        return found
 
     @staticmethod
     def release(node: CoreNode) -> None:

@@ -17,7 +17,7 @@ from tapegrad.registry.batching import lift
 from tapegrad.registry.op import spec_of
 from tapegrad.registry.several import picked
 from tapegrad.torch._inplace import rewrite
-from tapegrad.torch._recorder import is_enabled, is_leaf_node, own, switch
+from tapegrad.torch._recorder import TRANSFORMS, is_enabled, is_leaf_node, own, switch
 from tapegrad.torch._storage import wrote
 from tapegrad.torch._tensor import STYLE, Tensor, wrap
 from tapegrad.torch._views import alias, store_of, view_of
@@ -33,6 +33,7 @@ class FunctionMeta(type):
     def __init__(cls, name: str, bases: Any, attrs: Any) -> None:
         super().__init__(name, bases, attrs)
         cls._backward_cls = type(f"{name}Backward", (BackwardCFunction,), {"_forward_cls": cls})
+        cls._shown_cls = type(f"{name}Backward", (cls._backward_cls,), {"__slots__": ("_held",)})
         cls._op = FunctionOp(cls)
 
 
@@ -122,6 +123,11 @@ def _apply(cls: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
     if separate:
         args = _with_defaults(cls, args)
     batched = _batched(args)
+    if not separate and (batched or TRANSFORMS.depth):
+        raise RuntimeError(
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the "
+            "setup_context staticmethod. For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+        )
     if batched:
         from tapegrad.torch.autograd._function_batches import run_vmap
 
