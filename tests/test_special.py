@@ -336,3 +336,12 @@ def test_complex_arguments(name):
         z = tg.real(y)
     np.testing.assert_allclose(y.numpy(), [complex(exact(mp.mpc(v))) for v in x], rtol=1e-13)
     np.testing.assert_allclose(tape.gradient(z, t).numpy().conj(), [complex(mp.diff(exact, mp.mpc(v))) for v in x], rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_trigamma_of_many_is_that_of_few(dtype: str) -> None:
+    x = np.concatenate([np.logspace(-30, 30, 300), np.linspace(0.01, 40, 300), [0, np.inf, np.nan, -0.5, -2.5]]).astype(dtype)
+    with np.errstate(all="ignore"):
+        found = tg.special.polygamma(1, x).numpy()
+        expected = np.concatenate([tg.special.polygamma(1, part).numpy() for part in np.split(x, 5)])
+    np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(dtype).eps)

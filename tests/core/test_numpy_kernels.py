@@ -124,3 +124,22 @@ def test_numbers_in_place_of_what_is_not_finite(dtype: Any) -> None:
         expected = np.where(np.isnan(given), 0.5, np.where(np.isinf(given), np.sign(given) * 2, given).astype(dtype)).astype(dtype)
         _same(got, expected)
         assert not np.shares_memory(got, given)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_powers_of_two(dtype: Any) -> None:
+    whole = np.arange(-60, 60).astype(dtype)
+    np.testing.assert_array_equal(kernels.pow(2, whole), np.ldexp(np.ones(120, dtype), np.arange(-60, 60)))
+    x = _numbers((5, 40), dtype)
+    found = kernels.pow(2.0, x)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, np.float64(2) ** x.astype(np.float64), rtol=3 * np.finfo(dtype).eps)
+
+
+def test_logits_of_many() -> None:
+    x = np.concatenate([RNG.random(4000), 0.5 + np.linspace(-1e-5, 1e-5, 1000), [0, 1, 0.5, -1, 2, np.inf, np.nan, 1e-40]]).astype(np.float32)
+    wide = x.astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        expected = np.log(wide / (1 - wide)).astype(np.float32)
+    _same(kernels.logit(x), expected)
+    _same(kernels.logit(x[::-1].reshape(16, -1).T), expected[::-1].reshape(16, -1).T)
