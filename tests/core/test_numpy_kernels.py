@@ -137,7 +137,8 @@ def test_powers_of_two(dtype: Any) -> None:
 
 
 def test_logits_of_many() -> None:
-    x = np.concatenate([RNG.random(4000), 0.5 + np.linspace(-1e-5, 1e-5, 1000), [0, 1, 0.5, -1, 2, np.inf, np.nan, 1e-40]]).astype(np.float32)
+    ends = [0, 1, 0.5, -1, 2, np.inf, np.nan, 1e-40]
+    x = np.concatenate([RNG.random(4000), 0.5 + np.linspace(-1e-5, 1e-5, 1000), ends]).astype(np.float32)
     wide = x.astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         expected = np.log(wide / (1 - wide)).astype(np.float32)
