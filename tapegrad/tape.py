@@ -89,6 +89,13 @@ class GradientTape:
         """Whether a derivative was taken, so that another needs a new recording."""
         return self._spent
 
+    def __repr__(self) -> str:
+        words = [name for name, said in (("persistent", self._persistent), ("traced", self._traced)) if said]
+        arguments = ", ".join(f"{name}=True" for name in words)
+        count = sum(len(owners.nodes) for owners in self._recorder.groups.values())
+        kept = "spent by a derivative" if self._spent else f"{count} value{'' if count == 1 else 's'} kept"
+        return f"<GradientTape({arguments}): {'recording, ' if self.recording else ''}{kept}>"
+
     def __reduce__(self) -> NoReturn:
         raise ArgumentError("a GradientTape is not pickled or copied: what it has recorded is of this run; copy values instead")
 

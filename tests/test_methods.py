@@ -221,3 +221,16 @@ def test_a_derived_class_may_have_what_tensors_lack() -> None:
 def test_a_none_among_the_arguments_of_an_op_is_taken_for_a_gradient() -> None:
     with pytest.raises(ArgumentError, match=r"expected an array for x2, got NoneType; a gradient is None where"):
         tg.asarray(1.5) - None
+
+
+@pytest.mark.parametrize(
+    ("shape", "end"),
+    [
+        ((0, 3), "Tensor([], shape=(0, 3), dtype=float32)"),
+        ((0,), "Tensor([], dtype=float32)"),
+        ((40, 50), "shape=(40, 50), dtype=float32)"),
+    ],
+)
+def test_text_that_does_not_show_the_shape_says_it(shape: tuple[int, ...], end: str) -> None:
+    assert repr(tg.zeros(shape)).endswith(end)
+    assert "shape" not in repr(tg.zeros((2, 3)))

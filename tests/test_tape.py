@@ -232,3 +232,16 @@ def test_an_integer_target_is_logged_and_has_no_gradient(caplog: pytest.LogCaptu
         assert [tape.gradient(t, x) for t in (whole, flag, where)] == [None] * 3
     assert [name in caplog.text for name in ("int32", "bool", "int64")] == [True] * 3
     assert tape.gradient([whole, y], x).tolist() == [3, 5]
+
+
+def test_a_tape_tells_its_state() -> None:
+    x = tg.Variable(1.5)
+    tape = tg.GradientTape(traced=True)
+    assert repr(tape) == "<GradientTape(traced=True): 0 values kept>"
+    with tape:
+        y = x * 2.0
+        assert repr(tape) == "<GradientTape(traced=True): recording, 2 values kept>"
+    assert repr(tape) == "<GradientTape(traced=True): 2 values kept>"
+    tape.gradient(y, x)
+    assert repr(tape) == "<GradientTape(traced=True): spent by a derivative>"
+    assert repr(tg.GradientTape(True)) == "<GradientTape(persistent=True): 0 values kept>"

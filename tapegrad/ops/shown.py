@@ -27,6 +27,8 @@ def text(self: Tensor) -> str:
         values = f"symbolic, shape={raw.bare.shape}"
     else:
         values = np.array2string(np.asarray(raw), separator=", ", prefix="Tensor(")
+        if raw.size > np.get_printoptions()["threshold"] or (not raw.size and raw.ndim > 1):
+            values += f", shape={raw.shape}"
     return f"Tensor({values}, {', '.join(notes)})"
 
 
