@@ -51,6 +51,9 @@ class GradientTape:
     Tapes nest to any order: what an inner tape computes is recorded by the outer ones.  For complex values the
     gradient of a real target is df/dRe + i df/dIm, the conjugate Wirtinger derivative that TensorFlow and PyTorch use.
 
+    A tape records what its thread computes while it is entered, and nothing of other threads.  Tasks of `asyncio` share a
+    thread: each gets its own gradients, but a tape that is open across an `await` keeps values of the other tasks too.
+
     >>> import tapegrad as tg
     >>> x = tg.asarray(1.5)
     >>> with tg.GradientTape() as outer:

@@ -170,6 +170,42 @@ def test_a_decorated_coroutine_is_off_only_while_its_body_runs(x: tg.Tensor) -> 
     assert [g if g is None else float(g) for g in (tape.gradient(y, x) for y in (a, b, c))] == [None, 3, None]
 
 
+def test_tasks_with_tapes_across_an_await_get_gradients_of_their_own_and_leave_nothing_behind() -> None:
+    async def slope(v: tg.Variable, *, order: int) -> tg.Tensor:
+        with tg.GradientTape() as tape:
+            y = v * v
+            for _ in range(order):
+                await asyncio.sleep(0)
+            z = y * v
+        return tape.gradient(z, v)
+
+    async def failing(v: tg.Variable) -> None:
+        with tg.GradientTape():
+            _ = v * v
+            await asyncio.sleep(0)
+            raise ValueError("on purpose")
+
+    async def never_ending(v: tg.Variable) -> None:
+        with tg.GradientTape():
+            while True:
+                _ = v * v
+                await asyncio.sleep(0)
+
+    async def main() -> list[float]:
+        a, b = tg.Variable(2.0), tg.Variable(3.0)
+        endless = asyncio.create_task(never_ending(b))
+        found = await asyncio.gather(
+            slope(a, order=3), slope(b, order=1), failing(a), slope(a, order=2), return_exceptions=True
+        )
+        endless.cancel()
+        await asyncio.gather(endless, return_exceptions=True)
+        assert isinstance(found.pop(2), ValueError)
+        return [float(g) for g in found]
+
+    assert asyncio.run(main()) == [12, 27, 12]
+    assert state.active is type(state).active
+
+
 def test_an_asynchronous_generator_is_refused() -> None:
     async def body() -> AsyncIterator[int]:
         yield 1
