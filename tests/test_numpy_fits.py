@@ -76,6 +76,11 @@ def test_the_cube_root_is_infinitely_steep_at_zero_and_a_zero_from_upstream_stay
     assert slope(-8.0, 1.0) == pytest.approx(1 / 12)
 
 
+def test_none_in_the_place_of_an_array_is_none() -> None:
+    assert np.asarray(np.bincount(tg.asarray([1, 2, 2]), None, 4)).tolist() == [0, 1, 2, 0]
+    assert np.asarray(np.average(tg.asarray([1.0, 4.0]), None, None)).tolist() == 2.5
+
+
 def test_what_does_not_fit_is_refused() -> None:
     x = tg.Variable(X)
     with pytest.raises(ArgumentError, match="one weight for each"):

@@ -11,6 +11,8 @@ import inspect
 import types
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from tapegrad.core.tensor import Tensor, linked
 from tapegrad.variable import Variable
 
@@ -25,6 +27,12 @@ if TYPE_CHECKING:
 _adopt: list[Adopt | None] = [None]
 #: What makes a variable of a value, its flag `trainable` and its name.
 _make: list[Make] = [Variable]
+
+#: The class of tensors of that look.
+_kind: list[type] = [Tensor]
+
+#: The dtypes that there is one object of, by Keras's names.
+_DTYPES = {name: numpy.dtype(name) for name in ("bool", "int32", "int64", "uint8", "float16", "float32", "float64")}
 
 #: How the shape of a variable is shown.
 _shape: list[Callable[[Any], Any]] = [lambda sizes: sizes]
@@ -44,16 +52,20 @@ _NOTHING_TO_SHOW = frozenset(
 _CALLING = frozenset(
     ["associative_scan", "fori_loop", "gru", "lstm", "map", "rnn", "scan", "switch", "vectorized_map", "while_loop"]
 )
+_CONVERTING = frozenset(["cast", "convert_to_tensor"])
 #: The modules that Keras sees as attributes of the backend.
 _SEEN = ("core", "image", "linalg", "math", "nn", "numpy", "random")
 
 
-def use(adopt: Adopt, make: Make, shape: Callable[[Any], Any], order: Order, seed: Callable[[int], None]) -> None:
+def use(
+    kind: type, adopt: Adopt, make: Make, shape: Callable[[Any], Any], order: Order, seed: Callable[[int], None]
+) -> None:
     """From now on, results are what `adopt` makes of them, and variables what `make` makes, with shapes as `shape` shows them.
 
+    `kind` is the class of what `adopt` makes.
     `order(count)` is the order of samples in an epoch, or None; `seed(n)` starts the facade's random numbers anew.
     """
-    _adopt[0], _make[0], _shape[0], _order[0], _seed[0] = adopt, make, shape, order, seed
+    _kind[0], _adopt[0], _make[0], _shape[0], _order[0], _seed[0] = kind, adopt, make, shape, order, seed
 
 
 def shape(sizes: Any) -> Any:
@@ -98,7 +110,24 @@ def dress(package: types.ModuleType) -> None:
     names.update({k: _dressed(k, v) for k, v in names.items() if k not in _SEEN})
 
 
+def _converting(function: Any) -> Any:
+    """`convert_to_tensor` and `cast`, of which most calls are given what they would give: that tensor itself is the result."""
+    asked = _dressed("", function)
+
+    @functools.wraps(asked)
+    def run(x: Any, dtype: Any = None, *args: Any, **words: Any) -> Any:
+        kind: Any = type(x)
+        if kind is _kind[0] and (dtype is None or (type(dtype) is str and _DTYPES.get(dtype) is x.array.dtype)):
+            return x
+        return asked(x, dtype, *args, **words)
+
+    run.__dict__["__signature__"] = inspect.signature(asked)
+    return run
+
+
 def _dressed(name: str, value: Any) -> Any:
+    if name in _CONVERTING and isinstance(value, types.FunctionType):
+        return _converting(value)
     if not isinstance(value, types.FunctionType) or name.startswith("_") or name in _NOTHING_TO_SHOW:
         return value
     adopted = _adopt

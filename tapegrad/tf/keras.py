@@ -15,6 +15,7 @@ from tapegrad.keras.loading import use_framework
 from tapegrad.tf.random_functions import order_in_fit, set_seed
 from tapegrad.tf.shapes import TensorShape
 from tapegrad.tf.style import S
+from tapegrad.tf.tensor import Tensor
 from tapegrad.tf.variable import Variable
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     def __getattr__(name: str) -> Any: ...
 
 
-look.use(S.adopt, Variable, TensorShape, order_in_fit, set_seed)
+look.use(Tensor, S.adopt, Variable, TensorShape, order_in_fit, set_seed)
 load()
 use_framework(tapegrad.tf)
 sys.modules[__name__] = importlib.import_module("keras._tf_keras.keras")

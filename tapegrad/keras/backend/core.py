@@ -137,7 +137,7 @@ DTYPES = {
 # -- conversions -----------------------------------------------------------------------------------------------
 def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any = None) -> Any:
     """A tensor of these values; of a variable, its present value."""
-    if type(x) is Tensor and dtype is None:
+    if type(x) is Tensor and (dtype is None or (type(dtype) is str and DTYPES.get(dtype) is x.array.dtype)):
         return x
     if is_composite(x):
         return x if dtype is None else x._map_values(lambda v: convert_to_tensor(v, dtype))

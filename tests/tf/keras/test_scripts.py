@@ -133,3 +133,15 @@ x = tf.ones((1, 3))
 compiled = tf.function(model)
 assert compiled(x).numpy().tolist() == compiled(x).numpy().tolist() == model(x).numpy().tolist()
 """)
+
+
+def test_a_tensor_that_is_converted_already_is_itself():
+    run("""
+x = tf.constant([1.0, 2.0])
+assert keras.ops.convert_to_tensor(x) is x is keras.ops.convert_to_tensor(x, "float32") is keras.ops.cast(x, "float32")
+assert keras.ops.cast(x, "float64").dtype == tf.float64 and keras.ops.convert_to_tensor(x, dtype="int32").dtype == tf.int32
+v = tf.Variable([1.0])
+kept = keras.ops.convert_to_tensor(v, "float32")
+v.assign([5.0])
+assert kept.numpy().tolist() == [1.0]  # a variable's value is taken when it is asked for
+""")
