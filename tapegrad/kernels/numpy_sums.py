@@ -107,17 +107,20 @@ _ZERO = {"f": np.float32(0), "d": np.float64(0)}
 
 
 def _is_mild(x: Any) -> bool:
-    """Whether a large array stays between these bounds: then nothing has to be taken off before an exponential.
+    """Whether an array is known to stay between these bounds: then nothing has to be taken off before an exponential.
 
-    Two looks at the whole array are cheap (measured for 256x512: 16 us; the largest of each row and a subtraction: 54).
+    Of small ones the sum of squares tells it (measured for 64x10: 0.7 us; the largest of each row, a look at them and a subtraction
+    take 3.4), of large ones two looks at the whole (for 256x512: 16 us, else 54).
     """
     limit = _MILD.get(x.dtype.char)
-    return (
-        limit is not None
-        and x.size >= 1024
-        and bool(np.maximum.reduce(x, axis=None) < limit)
-        and bool(np.minimum.reduce(x, axis=None) > -limit)
-    )
+    if limit is None or not x.size:
+        return False
+    if x.size < 1024:
+        if not x.ndim or not x.flags.c_contiguous:
+            return False
+        flat = x.reshape(-1)
+        return bool(flat.dot(flat) < limit * limit)
+    return bool(np.maximum.reduce(x, axis=None) < limit) and bool(np.minimum.reduce(x, axis=None) > -limit)
 
 
 def _most(x: Any, axis: Any) -> Any:
@@ -177,10 +180,10 @@ def logsumexp(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def logsumexp_keeping(x: Any, *, axis: Any = None, keepdims: bool = False) -> tuple[Any, Any]:
-    """That, and the softmax."""
+    """That, and the softmax, of half precision in float32."""
     if x.dtype.itemsize == 2 and x.dtype.name in _HALVES:
         y, shares = logsumexp_keeping(x.astype(np.float32), axis=axis, keepdims=keepdims)
-        return y.astype(x.dtype), shares.astype(x.dtype)
+        return y.astype(x.dtype), shares
     e, s, m, finite = _exponentials(x, axis)
     return _log_of_sum(s, m, finite, axis, keepdims), _shares(e, s, finite)
 

@@ -37,9 +37,12 @@ def logsumexp(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def logsumexp_keeping(x: Any, *, axis: Any = None, keepdims: bool = False) -> tuple[Any, Any]:
-    """That, and the softmax."""
+    """That, and the softmax, of half precision in float32."""
     x = asarray(x)
-    if x.dtype.kind != "f" or x.dtype.itemsize == 2:
+    if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
+        y, shares = logsumexp_keeping(converted(x, F32), axis=axis, keepdims=keepdims)
+        return converted(y, x.dtype), shares
+    if x.dtype.kind != "f":
         return logsumexp(x, axis=axis, keepdims=keepdims), softmax(x, axis=axis)
     e, s, m = _exponentials(x, axis)
     y = add(log(s), m)

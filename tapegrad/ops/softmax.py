@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.ops.reductions import put_back, reduction
+from tapegrad.dtypes import float32
+from tapegrad.ops.reductions import is_half, put_back, reduction
 from tapegrad.registry import primitive
 from tapegrad.registry.batch_rules import over_axis
 
@@ -28,6 +29,21 @@ softmax.pullback(x=lambda F, g, y, axis: _softmax_step(F, g, F.conj(y) if y.dtyp
 softmax.pushforward(x=_softmax_step)
 
 
+@primitive(laws=_over_axes, public=False)
+def wide_softmax(xp: Any, x: Any, /, *, axis: Any = -1) -> Any:
+    """The softmax, of half precision in float32: shares of many, which half precision has no digits for."""
+    return xp.softmax(xp.cast(x, float32) if is_half(x) else x, axis=axis)
+
+
+def _wide_softmax_step(F: Any, t: Any, x: Any, y: Any, axis: Any) -> Any:
+    c = _softmax_step(F, t, y, axis)
+    return F.cast(c, x.dtype) if is_half(x) else c
+
+
+wide_softmax.pullback(x=lambda F, g, x, y, axis: _wide_softmax_step(F, g, x, F.conj(y) if y.dtype.kind == "c" else y, axis))
+wide_softmax.pushforward(x=lambda F, t, y, axis: _softmax_step(F, F.cast(t, y.dtype) if is_half(t) else t, y, axis))
+
+
 @primitive(laws=reduction)
 def logsumexp(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """log(sum(exp(x))) over axes, without overflow; -inf over a row that is all -inf, with derivative 0.
@@ -37,11 +53,19 @@ def logsumexp(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -
     return xp.logsumexp(x, axis=axis, keepdims=keepdims)
 
 
-logsumexp.keeping(shares=softmax)
-logsumexp.pullback(
-    x=lambda F, g, x, shares, axis, keepdims: put_back(F, g, x, axis, keepdims) * (F.conj(shares) if x.dtype.kind == "c" else shares)
-)
-logsumexp.pushforward(x=lambda F, t, shares, axis, keepdims: F.sum(t * shares, axis=axis, keepdims=keepdims))
+def _logsumexp_back(F: Any, g: Any, x: Any, shares: Any, axis: Any, keepdims: bool) -> Any:
+    c = put_back(F, g, x, axis, keepdims) * (F.conj(shares) if x.dtype.kind == "c" else shares)
+    return F.cast(c, x.dtype) if is_half(x) else c
+
+
+def _logsumexp_forward(F: Any, t: Any, x: Any, shares: Any, axis: Any, keepdims: bool) -> Any:
+    v = F.sum(t * shares, axis=axis, keepdims=keepdims)
+    return F.cast(v, x.dtype) if is_half(x) else v
+
+
+logsumexp.keeping(shares=wide_softmax)
+logsumexp.pullback(x=_logsumexp_back)
+logsumexp.pushforward(x=_logsumexp_forward)
 
 
 @primitive(laws=_over_axes)
@@ -56,4 +80,5 @@ log_softmax.pushforward(x=lambda F, t, y, axis: t - F.sum(t * F.exp(y), axis=axi
 
 logsumexp.batch(over_axis("logsumexp"))
 softmax.batch(lambda F, has, x, *, axis=-1: over_axis("softmax")(F, has, x, axis=axis))
+wide_softmax.batch(lambda F, has, x, *, axis=-1: over_axis("wide_softmax")(F, has, x, axis=axis))
 log_softmax.batch(lambda F, has, x, *, axis=-1: over_axis("log_softmax")(F, has, x, axis=axis))

@@ -144,3 +144,20 @@ def test_logits_of_many() -> None:
         expected = np.log(wide / (1 - wide)).astype(np.float32)
     _same(kernels.logit(x), expected)
     _same(kernels.logit(x[::-1].reshape(16, -1).T), expected[::-1].reshape(16, -1).T)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "complex128"])
+@pytest.mark.parametrize("lead", [(), (3,), (2, 3)])
+@pytest.mark.parametrize(("n", "k", "m"), [(64, 64, 64), (100, 16, 70), (128, 128, 128), (64, 1, 64), (64, 0, 64), (5, 7, 6)])
+def test_products_of_matrices_in_every_memory_order(n: int, k: int, m: int, lead: tuple[int, ...], dtype: str) -> None:
+    x, y = ((10 * RNG.standard_normal((*lead, *shape))).astype(dtype) for shape in ((n, k), (k, m)))
+    expected = np.einsum("...ij,...jk->...ik", x, y)
+    for first in (x, x.mT.copy().mT, x[..., ::-1, :].copy()[..., ::-1, :]):
+        for second in (y, y.mT.copy().mT, np.repeat(y, 2, axis=-1)[..., ::2]):
+            for got in (
+                kernels.matmul(first, second),
+                kernels.adjoint_matmul(first.mT.conj(), second),
+                kernels.matmul_adjoint(first, second.mT.conj()),
+            ):
+                assert got.dtype == dtype
+                np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-2 if dtype == "float32" else 1e-9)
