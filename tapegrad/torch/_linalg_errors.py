@@ -23,6 +23,20 @@ def _guarded(name: str, f: Any, *args: Any, **words: Any) -> Any:
         raise LinAlgError(_text(name, error, x)) from error
 
 
+def converged(name: str, f: Any, x: Any, **words: Any) -> Any:
+    """The result of an iteration, with what PyTorch says of one that comes to no end."""
+    try:
+        return f(x, **words)
+    except (TapegradError, np.linalg.LinAlgError, RuntimeError) as error:
+        if "converge" not in str(error):
+            raise
+        raw = np.asarray(x.array)
+        finite = np.isfinite(raw).all(axis=(-2, -1))
+        why = "is ill-conditioned or has too many repeated values" if finite.all() else "contained non-finite values"
+        where = f"(Batch element {int(np.argmin(finite.reshape(-1)))}): " if raw.ndim > 2 else ""
+        raise LinAlgError(f"linalg.{name}: {where}The algorithm failed to converge because the input matrix {why}.") from error
+
+
 def _text(name: str, error: Exception, x: Any) -> str:
     raw = np.asarray(x.array)
     rows = raw.reshape(-1, *raw.shape[-2:])

@@ -249,8 +249,8 @@ _TABLE = {
         "S.solve_triangular(A, B, lower=not upper, unit_diagonal=unitriangular) if left else "
         "S.solve_triangular(A.mT, B.mT, lower=upper, unit_diagonal=unitriangular).mT",
     "qr(A, mode='reduced')": "_qr(A, mode)",
-    "svd(A, full_matrices=True, *, driver=None)": "named.linalg_svd(*S.svd(A, full_matrices=full_matrices))",
-    "svdvals(A, *, driver=None)": "S.svdvals(A)",
+    "svd(A, full_matrices=True, *, driver=None)": "named.linalg_svd(*converged('svd', S.svd, A, full_matrices=full_matrices))",
+    "svdvals(A, *, driver=None)": "converged('svd', S.svdvals, A)",
     "eigh(A, UPLO='L')": "_eigh(A, UPLO)",
     "eigvalsh(A, UPLO='L')": "S.eigvalsh(_one_triangle(A, UPLO))",
     "eig(A)": "named.linalg_eig(*S.eig(A))",

@@ -14,6 +14,7 @@ from tapegrad.torch import _factors, _sparse, linalg
 from tapegrad.torch import _named as named
 from tapegrad.torch._functions._build import METHODS, define
 from tapegrad.torch._functions.pointwise import _inexact
+from tapegrad.torch._linalg_errors import converged
 from tapegrad.torch._shapes import dimension
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor, adopt, wrap
@@ -200,7 +201,7 @@ def _logdet(x: Any) -> Any:
 
 
 def _svd(x: Any, some: bool, compute_uv: bool) -> Any:
-    u, s, vh = S.svd(x, full_matrices=not some)
+    u, s, vh = converged("svd", S.svd, x, full_matrices=not some)
     return named.svd(u, s, vh.mH)
 
 

@@ -7,6 +7,7 @@ import warnings
 from collections import OrderedDict, defaultdict
 from copy import deepcopy
 from itertools import chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.torch.nn.modules._names import is_tensor, typename
@@ -101,8 +102,9 @@ class Optimizer:
         for group in groups:
             self.add_param_group(dict(group))
 
-    _optimizer_step_pre_hooks: OrderedDict[int, Any]
-    _optimizer_step_post_hooks: OrderedDict[int, Any]
+    #: Of an optimizer around another, which may never have been through `__init__`: none, and none can be added.
+    _optimizer_step_pre_hooks: Any = MappingProxyType({})
+    _optimizer_step_post_hooks: Any = MappingProxyType({})
     _optimizer_state_dict_pre_hooks: OrderedDict[int, Any]
     _optimizer_state_dict_post_hooks: OrderedDict[int, Any]
     _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Any]
