@@ -13,7 +13,7 @@ from tapegrad.torch import _named as named
 from tapegrad.torch._dtypes import numpy_of
 from tapegrad.torch._functions._build import compiled
 from tapegrad.torch._functions._stacks import on_stacks
-from tapegrad.torch._linalg_errors import LinAlgError, _guarded, _square, _text
+from tapegrad.torch._linalg_errors import LinAlgError, _guarded, _square, _text, converged
 from tapegrad.torch._tagged import name_all
 from tapegrad.torch._tensor import OF_NUMPY, Tensor, wrap
 from tapegrad.torch._tensor import STYLE as S
@@ -234,7 +234,7 @@ def _tensorsolve(a: Any, b: Any, dims: Any) -> Any:
 
 
 _PARTS = (vars(_factors), vars(_symmetric_factors), dict(globals()))
-_NAMES = {k: v for part in _PARTS for k, v in part.items() if callable(v)} | {"named": named}
+_NAMES = {k: v for part in _PARTS for k, v in part.items() if callable(v)} | {"named": named, "converged": converged}
 _TABLE = {
     "vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None)": "_vector_norm(x, ord, dim, keepdim, dtype)",
     "matrix_norm(A, ord='fro', dim=(-2, -1), keepdim=False, *, dtype=None)": "_matrix_norm(A, ord, dim, keepdim, dtype)",
