@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.kernels.numpy_padding import sources
 from tapegrad.registry import composite, constant, linear, no_derivative
 from tapegrad.registry.batch_rules import shifted
 
@@ -126,6 +125,8 @@ def _own(draw: Any, *, inside: bool) -> Any:
 @linear(laws=lambda draw: _own(draw, inside=True), public=False)
 def pad_by_own(xp: Any, x: Any, /, *, pairs: Any, mode: str) -> Any:
     """The array with its own elements around it, as `pad` has them."""
+    from tapegrad.kernels.numpy_padding import sources
+
     for axis, pair in enumerate(pairs):
         if pair != (0, 0):
             x = xp.take(x, sources(x.shape[axis], pair, mode), axis=axis)
@@ -135,6 +136,8 @@ def pad_by_own(xp: Any, x: Any, /, *, pairs: Any, mode: str) -> Any:
 @linear(laws=lambda draw: _own(draw, inside=False), public=False)
 def pad_by_own_add(xp: Any, v: Any, /, *, pairs: Any, mode: str) -> Any:
     """What was put around added to where it came from: the transpose of `pad_by_own`."""
+    from tapegrad.kernels.numpy_padding import sources
+
     for axis, (a, b) in enumerate(pairs):
         if (a, b) != (0, 0):
             n = v.shape[axis] - a - b
