@@ -14,6 +14,7 @@ _load_all()  # every op has a name here
 
 from tapegrad.tf import (  # noqa: E402
     alignments,
+    audio,
     blocks,
     checks,
     clipping,
@@ -51,6 +52,7 @@ from tapegrad.tf import (  # noqa: E402
     printing,
     products,
     python_functions,
+    queues,
     ragged_ops,
     ragged_tensor,
     random_functions,

@@ -12,7 +12,7 @@ from tapegrad.tf.dtypes import as_dtype
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
 from tapegrad.tf.later import on_values
-from tapegrad.tf.operators import pair, shape_text
+from tapegrad.tf.operators import mismatch_in, pair, shape_text
 from tapegrad.tf.tensor import Tensor
 
 
@@ -31,7 +31,7 @@ def Assert(condition: Any, data: Any, summarize: Any = None, name: str | None = 
     on_values(test, convert(condition))
 
 
-def _compared(name: str, test: Any, words: str) -> None:
+def _compared(name_: str, test: Any, words: str) -> None:
     def check(x: Any, y: Any, message: Any = None, summarize: Any = None, name: str | None = None) -> None:
         def compare(a: Any, b: Any) -> None:
             try:
@@ -41,11 +41,13 @@ def _compared(name: str, test: Any, words: str) -> None:
             if not hit.all():
                 _fail(message, f"Condition x {words} y did not hold.\n{_shown(a, b, hit, 3 if summarize is None else summarize)}")
 
-        on_values(compare, *pair(x, y))
+        xs = pair(x, y)
+        mismatch_in({"equal": "Equal", "none_equal": "NotEqual"}.get(name_, name_.title().replace("_", "")), list(xs))
+        on_values(compare, *xs)
 
-    check.__name__ = check.__qualname__ = f"assert_{name}"
+    check.__name__ = check.__qualname__ = f"assert_{name_}"
     check.__doc__ = f"Raises InvalidArgumentError unless x {words} y for all elements."
-    export(f"debugging.assert_{name}", *[f"assert_{name}"] * (name in ("equal", "greater", "less")))(check)
+    export(f"debugging.assert_{name_}", *[f"assert_{name_}"] * (name_ in ("equal", "greater", "less")))(check)
 
 
 def _shown(a: Any, b: Any, hit: Any, most: int) -> str:
@@ -109,7 +111,8 @@ def assert_near(
         if not np.all(np.abs(a - b) <= (eps if atol is None else atol) + (eps if rtol is None else rtol) * np.abs(b)):
             _fail(message, f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}\nx: {a}\ny: {b}")
 
-    on_values(compare, *pair(x, y))
+    a = convert(x)
+    on_values(compare, a, convert(y, a.array.dtype, prefer=not isinstance(y, core.Tensor)))
 
 
 @export("debugging.check_numerics")

@@ -27,15 +27,66 @@ class ConcreteFunction:
         self._fixed = bound.arguments
         self.structured_input_signature = (_described(bound.args), _described(bound.kwargs))
         self.name = getattr(function, "__name__", "function")
+        self._given: Any = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         bound = self._bound(args, kwargs)
-        return self._function(*bound.args, **bound.kwargs)
+        found = self._function(*bound.args, **bound.kwargs)
+        self._given = nest.map_structure(_spec_or_itself, found)
+        return found
 
     @property
     def inputs(self) -> list[Any]:
         """What it takes: the specs of its tensors."""
         return [x for x in nest.flatten(self.structured_input_signature) if isinstance(x, TensorSpec)]
+
+    @property
+    def structured_outputs(self) -> Any:
+        """The specs of what it gives, once it was called."""
+        if self._given is None:
+            raise RuntimeError(f"{self.name}: there is no graph here, so what a concrete function gives is known after its first call")
+        return self._given
+
+    @property
+    def outputs(self) -> list[Any]:
+        """The specs of the tensors that it gives, once it was called."""
+        return [x for x in nest.flatten(self.structured_outputs) if isinstance(x, TensorSpec)]
+
+    @property
+    def output_shapes(self) -> Any:
+        """The shapes of what it gives, once it was called."""
+        return nest.map_structure(lambda x: getattr(x, "shape", None), self.structured_outputs)
+
+    @property
+    def output_dtypes(self) -> Any:
+        """The dtypes of what it gives, once it was called."""
+        return nest.map_structure(lambda x: getattr(x, "dtype", None), self.structured_outputs)
+
+    @property
+    def graph(self) -> Any:
+        """Raises AttributeError: there is none."""
+        raise AttributeError(
+            f"{self.name}: there are no graphs here; a concrete function has structured_input_signature, inputs, and, once it was "
+            "called, structured_outputs, outputs, output_shapes and output_dtypes",
+            name="graph",
+            obj=self,
+        )
+
+    @property
+    def variables(self) -> tuple[Any, ...]:
+        """The variables that the Python function holds by its object or by names of its surroundings."""
+        f = self._function.python_function
+        held = [getattr(f, "__self__", None), *(c.cell_contents for c in getattr(f, "__closure__", None) or () if _is_filled(c))]
+        found: list[Any] = []
+        for x in held:
+            several = getattr(x, "variables", None)
+            found += [x] if hasattr(x, "assign") else list(several) if isinstance(several, list | tuple) else []
+        return tuple({id(v): v for v in found}.values())
+
+    @property
+    def trainable_variables(self) -> tuple[Any, ...]:
+        """Those of its variables that are trainable."""
+        return tuple(v for v in self.variables if v.trainable)
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
         """Arguments as the Python function takes them; raises TypeError where they do not fit."""
@@ -75,8 +126,21 @@ def _is_open(x: Any) -> bool:
     return isinstance(x, core.Tensor | TensorSpec)
 
 
+def _spec_or_itself(x: Any) -> Any:
+    return spec_of(x) if _is_open(x) else x
+
+
+def _is_filled(cell: Any) -> bool:
+    """Whether a name of the surroundings has a value yet."""
+    try:
+        cell.cell_contents  # noqa: B018  it raises if not
+    except ValueError:
+        return False
+    return True
+
+
 def _described(x: Any) -> Any:
-    return nest.map_structure(lambda v: spec_of(v) if _is_open(v) else v, x)
+    return nest.map_structure(_spec_or_itself, x)
 
 
 def _fits(fixed: Any, given: Any) -> bool:

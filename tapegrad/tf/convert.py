@@ -14,7 +14,7 @@ from tapegrad.registry.places import is_at_hand
 from tapegrad.registry.space import NUMPY, SCALARS, SPACES, default_space
 from tapegrad.tf.conversions import converted, is_registered
 from tapegrad.tf.dtypes import as_dtype, numpy_dtype
-from tapegrad.tf.errors import UnimplementedError
+from tapegrad.tf.errors import UnimplementedError, invalid
 from tapegrad.tf.shapes import TensorShape, lengths
 from tapegrad.tf.style import S, core_dtype, mismatch, scalar_of, short
 from tapegrad.tf.tensor import Tensor, made
@@ -39,6 +39,23 @@ def host(value: Any) -> Any:
         return value
     raw = value.read()[0] if isinstance(value, core.Tensor) else _on_host(value)[0]
     return raw if type(raw) is np.ndarray else np.asarray(raw)
+
+
+def integer(value: Any) -> int:
+    """An axis or a count as a Python integer; raises as TensorFlow does for fractions, texts, None and what is no number."""
+    if type(value) is int:
+        return value
+    if isinstance(value, float | complex):
+        raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype int32")
+    if isinstance(value, core.Tensor | np.ndarray | np.generic | str | bytes):
+        kind = value.read()[0].dtype if isinstance(value, core.Tensor) else np.asarray(value).dtype
+        if kind.kind not in "iub":
+            name = "string" if kind.kind in "OUS" else as_dtype(kind).name
+            raise invalid(None, f"Value for attr 'Tidx' of {name} is not in the list of allowed values: int32, int64")
+        return int(value)
+    if hasattr(value, "__index__"):
+        return int(value)
+    raise ValueError(f"Attempt to convert a value ({value!r}) with an unsupported type ({type(value)}) to a Tensor.")
 
 
 def at_hand(value: Any) -> Any:

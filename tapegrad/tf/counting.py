@@ -166,7 +166,10 @@ def confusion_matrix(
     labels: Any, predictions: Any, num_classes: Any = None, weights: Any = None, dtype: Any = np.int32, name: str | None = None
 ) -> Tensor:
     """How often each class (row) was predicted as each class (column)."""
-    a, b = (host(x).ravel().astype(np.int64) for x in (labels, predictions))
+    a, b = (host(x) for x in (labels, predictions))
+    if a.size != b.size:
+        raise invalid("Pack", f"Shapes of all inputs must match: labels {shape_text(a)} and predictions {shape_text(b)}")
+    a, b = (x.ravel().astype(np.int64) for x in (a, b))
     for what, x in (("labels", a), ("predictions", b)):
         if x.size and x.min() < 0:
             raise invalid(None, f"`{what}` contains negative values.  \nCondition x >= 0 did not hold element-wise: {x.min()}")

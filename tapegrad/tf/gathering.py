@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad.core import tensor as core
 from tapegrad.kernels.numpy_scatter import scattered as numpy_scattered
 from tapegrad.registry.backends import tensorflow
-from tapegrad.tf.convert import at_hand, convert, fresh, host
+from tapegrad.tf.convert import at_hand, convert, fresh, host, integer
 from tapegrad.tf.dtypes import int32, numpy_dtype
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
@@ -57,7 +57,7 @@ def gather(
         batch += convert(indices).array.ndim
     if not rank:
         raise invalid("GatherV2", "params must be at least 1 dimensional")
-    axis = batch if axis is None else int(axis)
+    axis = batch if axis is None else integer(axis)
     if not -rank <= axis < rank:
         raise invalid("GatherV2", f"Expected axis in the range [-{rank}, {rank}), but got {axis}")
     axis %= rank
@@ -254,7 +254,7 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str = "boolean_
     x, m = convert(tensor), host(mask)
     if m.dtype.kind != "b":
         m = m.astype(np.bool_)
-    axis = 0 if axis is None else int(axis) % max(x.array.ndim, 1)
+    axis = 0 if axis is None else integer(axis) % max(x.array.ndim, 1)
     if not m.ndim:
         raise ValueError("mask cannot be scalar.")
     if x.array.shape[axis : axis + m.ndim] != m.shape:
@@ -339,6 +339,7 @@ class UniqueResult(tuple[Tensor, Tensor]):
     """The different elements, and which of them each is."""
 
     __slots__ = ()
+    _fields = ("y", "idx")
 
     def __new__(cls, y: Any, idx: Any) -> UniqueResult:
         return tuple.__new__(cls, (y, idx))
@@ -351,6 +352,7 @@ class UniqueWithCounts(tuple[Tensor, Tensor, Tensor]):
     """The different elements, which of them each is, and how often they occur."""
 
     __slots__ = ()
+    _fields = ("y", "idx", "count")
 
     def __new__(cls, y: Any, idx: Any, count: Any) -> UniqueWithCounts:
         return tuple.__new__(cls, (y, idx, count))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.core import tensor as core
-from tapegrad.tf.convert import all_tensors, convert, fresh, identity, tensors_of
+from tapegrad.tf.convert import all_tensors, convert, fresh, identity, integer, tensors_of
 from tapegrad.tf.errors import InvalidArgumentError, invalid
 from tapegrad.tf.export import export
 from tapegrad.tf.operators import mismatch_in, shape_text
@@ -31,7 +31,7 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     if not xs:
         raise invalid("ConcatV2", "expected at least one tensor")
     mismatch_in("ConcatV2", xs)
-    axis, first = int(axis), xs[0].array
+    axis, first = integer(axis), xs[0].array
     if not -first.ndim <= axis < first.ndim:
         raise invalid(
             "ConcatV2", f"ConcatOp : Expected concatenating dimensions in the range [{-first.ndim}, {first.ndim}), but got {axis}"
@@ -101,7 +101,7 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
 def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: str = "split") -> list[Tensor]:
     """The tensor cut along an axis, into equal parts or parts of given lengths, of which one may be -1."""
     x = convert(value)
-    axis = int(axis)
+    axis = integer(axis)
     n = x.array.shape[axis] if -x.array.ndim <= axis < x.array.ndim else None
     if n is None:
         raise invalid("Split", f"split_dim = {axis} is out of range for shape {shape_text(x.array)}")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.core import tensor as core
-from tapegrad.tf.convert import cast, convert, fresh
+from tapegrad.tf.convert import cast, convert, fresh, integer
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export, table
 from tapegrad.tf.gathering import gather
@@ -27,7 +27,7 @@ def floating(x: Any, name: str) -> Tensor:
 
 
 def _axis(axis: Any) -> int:
-    return -1 if axis is None else axis if type(axis) is int else int(axis)
+    return -1 if axis is None else integer(axis)
 
 
 @export("nn.softmax", "math.softmax")

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.tf.convert import cast, convert, fresh
+from tapegrad.tf.convert import cast, convert, fresh, integer
 from tapegrad.tf.dtypes import int64, numpy_dtype
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
-from tapegrad.tf.operators import pair, shape_text
-from tapegrad.tf.style import S
+from tapegrad.tf.operators import mismatch_in, pair, shape_text
+from tapegrad.tf.style import S, not_allowed
 from tapegrad.tf.tensor import Tensor
 
 
@@ -78,21 +78,30 @@ def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) ->
 @export("sort")
 def sort(values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None) -> Tensor:
     """The elements along an axis in order."""
-    x = convert(values)
+    x = _ordered(values)
     return S.sort(x, axis=_sorted_axis(x, axis), descending=_descending(direction))
+
+
+def _ordered(values: Any) -> Tensor:
+    """A tensor of real numbers, which have an order."""
+    x = convert(values)
+    if x.array.dtype.kind not in "iufV":
+        raise not_allowed("TopKV2", x.array.dtype)
+    return x
 
 
 def _sorted_axis(x: Tensor, axis: Any) -> int:
     rank = x.array.ndim
-    if not -rank <= int(axis) < rank:
-        raise invalid(None, f"sort: axis {int(axis)} of shape {shape_text(x.array)}: slice index {int(axis)} out of bounds")
-    return int(axis)
+    place = integer(axis)
+    if not -rank <= place < rank:
+        raise invalid(None, f"sort: axis {place} of shape {shape_text(x.array)}: slice index {place} out of bounds")
+    return place
 
 
 @export("argsort")
 def argsort(values: Any, axis: Any = -1, direction: str = "ASCENDING", stable: bool = False, name: str | None = None) -> Tensor:
     """The indices that put the elements along an axis in order."""
-    x = convert(values)
+    x = _ordered(values)
     return cast(S.argsort(x, axis=_sorted_axis(x, axis), descending=_descending(direction)), np.int32)
 
 
@@ -108,6 +117,7 @@ def searchsorted(
 ) -> Tensor:
     """Where values would go in sorted rows."""
     a, b = pair(sorted_sequence, values)
+    mismatch_in("UpperBound" if side == "right" else "LowerBound", [a, b])
     rows, wanted = np.asarray(a.array), np.asarray(b.array)
     if not wanted.size:
         return fresh(np.zeros(wanted.shape, numpy_dtype(out_type)))

@@ -289,6 +289,8 @@ def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
     """The cross product of vectors of three elements."""
     x, y = pair(a, b)
     mismatch_in("Cross", [x, y])
+    if x.array.shape != y.array.shape:
+        raise invalid("Cross", f"Both inputs must be of same shape: {shape_text(x.array)} vs. {shape_text(y.array)}")
     return S.cross(x, y)
 
 

@@ -10,12 +10,21 @@ from tapegrad.core import tensor as core
 from tapegrad.tf.convert import convert, host
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.ragged_tensor import RaggedTensor
+from tapegrad.tf.sparse_tensor import SparseTensor
 from tapegrad.tf.style import S
 from tapegrad.tf.tensor import Tensor
 
+#: Functions of one number that are 0 at 0, which TensorFlow has of sparse tensors too.
+_KEEP_ZEROS = frozenset(("abs", "erf", "negative", "sign", "sqrt", "square", "tanh"))
+
 
 def by_values(f: Any, *args: Any, **kwargs: Any) -> Any:
-    """A function of each value, of the flat values of ragged arguments, in their rows."""
+    """A function of each value, of the flat values of ragged arguments, in their rows; or of a sparse tensor, if it keeps zeros."""
+    sparse = next((x for x in (*args, *kwargs.values()) if isinstance(x, SparseTensor)), None)
+    if sparse is not None:
+        if f.__name__ not in _KEEP_ZEROS or any(isinstance(x, core.Tensor | RaggedTensor) for x in args):
+            sparse.__tf_tensor__()  # which says what to do
+        return sparse.with_values(f(*(x.values if x is sparse else x for x in args), **kwargs))
     first = next(x for x in (*args, *kwargs.values()) if isinstance(x, RaggedTensor))
     flat = [_beside(x, first) for x in args]
     return first.with_flat_values(f(*flat, **{k: _beside(x, first) for k, x in kwargs.items()}))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.core import tensor as core
-from tapegrad.tf.convert import cast, convert, fresh
+from tapegrad.tf.convert import cast, convert, fresh, integer
 from tapegrad.tf.dtypes import int64, numpy_dtype
 from tapegrad.tf.elementwise import truncated
 from tapegrad.tf.errors import invalid
@@ -23,7 +23,7 @@ def axes_of(axis: Any, rank: int) -> Any:
         return axis
     if isinstance(axis, core.Tensor | np.ndarray):
         axis = np.asarray(axis).tolist()
-    found = tuple(int(a) for a in axis) if isinstance(axis, list | tuple | range) else int(axis)
+    found = tuple(map(integer, axis)) if isinstance(axis, list | tuple | range) else integer(axis)
     if isinstance(found, tuple) and len({a % max(rank, 1) for a in found}) < len(found):
         twice = next(a for k, a in enumerate(found) if a % max(rank, 1) in {b % max(rank, 1) for b in found[:k]})
         raise invalid(None, f"Invalid reduction arguments: Axes contains duplicate dimension: {twice}")
@@ -216,8 +216,8 @@ def argmin(input: Any, axis: Any = None, output_type: Any = int64, name: str | N
 
 
 def _arg(x: Any, axis: Any, output_type: Any, op: Any) -> Tensor:
-    x = convert(x)
-    axis = 0 if axis is None else int(axis)
+    x = _input(x, "ArgMax" if op is S.argmax else "ArgMin", "biufV")
+    axis = 0 if axis is None else integer(axis)
     rank = len(x.array.shape)
     if not -rank <= axis < rank:
         raise invalid("ArgMax", f"Expected dimension in the range [{-rank}, {rank}), but got {axis}")
@@ -231,7 +231,7 @@ def _arg(x: Any, axis: Any, output_type: Any, op: Any) -> Tensor:
 def _axis(axis: Any, rank: int, name: str) -> int:
     if np.ndim(axis):
         raise invalid(name, f"ScanOp: axis must be a scalar, not [{','.join(map(str, np.shape(axis)))}]")
-    axis = int(axis)
+    axis = integer(axis)
     if not -rank <= axis < rank:
         raise invalid(None, f"{name}: Expected scan axis in the range [{-rank}, {rank}), but got {axis}")
     return axis % rank

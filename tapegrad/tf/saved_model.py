@@ -10,6 +10,18 @@ from tapegrad.tf.checkpoint_files import save as _write
 from tapegrad.tf.checkpoints import walk
 from tapegrad.tf.export import missing
 
+# Names of files, tags and keys, which scripts compare and pass on.
+ASSETS_DIRECTORY, DEBUG_DIRECTORY, VARIABLES_DIRECTORY, VARIABLES_FILENAME = "assets", "debug", "variables", "variables"
+ASSETS_KEY, DEBUG_INFO_FILENAME_PB = "saved_model_assets", "saved_model_debug_info.pb"
+SAVED_MODEL_FILENAME_PB, SAVED_MODEL_FILENAME_PBTXT, SAVED_MODEL_SCHEMA_VERSION = "saved_model.pb", "saved_model.pbtxt", 1
+SERVING, TRAINING, GPU, TPU, DEFAULT_SERVING_SIGNATURE_DEF_KEY = "serve", "train", "gpu", "tpu", "serving_default"
+CLASSIFY_INPUTS = PREDICT_INPUTS = REGRESS_INPUTS = "inputs"
+PREDICT_OUTPUTS = REGRESS_OUTPUTS = "outputs"
+CLASSIFY_OUTPUT_CLASSES, CLASSIFY_OUTPUT_SCORES = "classes", "scores"
+CLASSIFY_METHOD_NAME, PREDICT_METHOD_NAME, REGRESS_METHOD_NAME = (
+    f"tensorflow/serving/{what}" for what in ("classify", "predict", "regress")
+)
+
 
 def save(obj: Any, export_dir: Any, signatures: Any = None, options: Any = None) -> None:
     """Save the variables of an object.

@@ -1,4 +1,4 @@
-"""Names that say where something runs, what it is called, or what is shown of errors; and constants."""
+"""Names that say where something runs, what it is called, and what is shown of errors."""
 
 from __future__ import annotations
 
@@ -9,25 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.tf.export import EXPORTS, export
+from tapegrad.tf.export import export
 from tapegrad.tf.names import _state
-
-#: Constants by their names.
-EXPORTS.update(
-    {
-        **{f"saved_model.{name}": value for name, value in {
-            "ASSETS_DIRECTORY": "assets", "ASSETS_KEY": "saved_model_assets", "CLASSIFY_INPUTS": "inputs",
-            "CLASSIFY_METHOD_NAME": "tensorflow/serving/classify", "CLASSIFY_OUTPUT_CLASSES": "classes",
-            "CLASSIFY_OUTPUT_SCORES": "scores", "DEBUG_DIRECTORY": "debug", "DEBUG_INFO_FILENAME_PB": "saved_model_debug_info.pb",
-            "DEFAULT_SERVING_SIGNATURE_DEF_KEY": "serving_default", "GPU": "gpu", "PREDICT_INPUTS": "inputs",
-            "PREDICT_METHOD_NAME": "tensorflow/serving/predict", "PREDICT_OUTPUTS": "outputs", "REGRESS_INPUTS": "inputs",
-            "REGRESS_METHOD_NAME": "tensorflow/serving/regress", "REGRESS_OUTPUTS": "outputs",
-            "SAVED_MODEL_FILENAME_PB": "saved_model.pb", "SAVED_MODEL_FILENAME_PBTXT": "saved_model.pbtxt",
-            "SAVED_MODEL_SCHEMA_VERSION": 1, "SERVING": "serve", "TPU": "tpu", "TRAINING": "train",
-            "VARIABLES_DIRECTORY": "variables", "VARIABLES_FILENAME": "variables",
-        }.items()},
-    }
-)  # fmt: skip
 
 
 @export("DeviceSpec")

@@ -10,6 +10,7 @@ from tapegrad.tf.convert import convert, host
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
 from tapegrad.tf.shapes import TensorShape
+from tapegrad.tf.sparse_tensor import SparseTensor
 from tapegrad.tf.tensor import Tensor
 
 #: What stands for any number of axes at the beginning of a shape.
@@ -77,7 +78,8 @@ def assert_shapes(shapes: Any, data: Any = None, summarize: Any = None, message:
     for k, (x, wanted) in enumerate(shapes.items() if isinstance(shapes, dict) else shapes):
         if wanted is None:
             continue
-        actual = tuple(convert(x.deref() if hasattr(x, "deref") else x).array.shape)
+        given = x.deref() if hasattr(x, "deref") else x
+        actual = tuple(given.lengths) if isinstance(given, SparseTensor) else tuple(convert(given).array.shape)
         for place, symbol, n in _matched(actual, wanted, f"Tensor {k} of shape {actual}", _said(message)):
             _agree(known, symbol, n, f"Tensor {k} dimension {place}", _said(message))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable
 from typing import Any, SupportsIndex, final
 
@@ -44,8 +45,63 @@ class Dimension:
 
     __int__ = __index__
 
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __str__(self) -> str:
+        return "?" if self.value is None else str(self.value)
+
     def __repr__(self) -> str:
         return f"Dimension({self.value})"
+
+    def __reduce__(self) -> Any:
+        return Dimension, (self.value,)
+
+    def is_compatible_with(self, other: Any) -> bool:
+        """Whether both could be one length."""
+        other = as_dimension(other)
+        return self.value is None or other.value is None or self.value == other.value
+
+    def assert_is_compatible_with(self, other: Any) -> None:
+        """Raises ValueError where both cannot be one length."""
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Dimensions {self} and {other} are not compatible")
+
+    def merge_with(self, other: Any) -> Dimension:
+        """What is known of both; raises ValueError where they differ."""
+        other = as_dimension(other)
+        self.assert_is_compatible_with(other)
+        return Dimension(self.value if other.value is None else other.value)
+
+
+def as_dimension(x: Any) -> Dimension:
+    """A length as one of its own."""
+    return x if isinstance(x, Dimension) else Dimension(x)
+
+
+def _give_operators() -> None:
+    """Give `Dimension` arithmetic and comparisons: what is not known of one length is not known of the result."""
+
+    def made(compute: Any, wrap: Any, *, turned: bool = False) -> Any:
+        def between(self: Dimension, other: Any) -> Any:
+            try:
+                x, y = self.value, as_dimension(other).value
+            except (TypeError, ValueError):
+                return NotImplemented
+            if x is None or y is None:
+                return wrap(None)
+            return wrap(compute(y, x) if turned else compute(x, y))
+
+        return between
+
+    for name in ("add", "sub", "mul", "floordiv", "mod"):
+        setattr(Dimension, f"__{name}__", made(getattr(operator, name), Dimension))
+        setattr(Dimension, f"__r{name}__", made(getattr(operator, name), Dimension, turned=True))
+    for name in ("lt", "le", "gt", "ge"):
+        setattr(Dimension, f"__{name}__", made(getattr(operator, name), lambda found: found))
+
+
+_give_operators()
 
 
 @final

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.registry.places import has_values
-from tapegrad.tf.convert import convert, fresh, host, identity
+from tapegrad.tf.convert import convert, fresh, host, identity, integer
 from tapegrad.tf.dtypes import as_dtype, int32, numpy_dtype
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
@@ -92,10 +92,12 @@ def _product(wanted: Any, fixed: int, free: int) -> str:
 def expand_dims(input: Any, axis: Any, name: str | None = None) -> Tensor:
     """The tensor with a new axis of length 1."""
     x = convert(input)
-    where = host(axis)
-    if where.size != 1:
-        raise invalid("ExpandDims", f"'dim' must be a tensor with a single value, got shape {shape_text(where)}")
-    rank, axis = x.array.ndim, int(where.reshape(()))
+    if isinstance(axis, list | tuple) or hasattr(axis, "shape"):
+        where = host(axis)
+        if where.size != 1:
+            raise invalid("ExpandDims", f"'dim' must be a tensor with a single value, got shape {shape_text(where)}")
+        axis = where.reshape(())
+    rank, axis = x.array.ndim, integer(axis)
     if not -rank - 1 <= axis <= rank:
         raise invalid("ExpandDims", f"Tried to expand dim index {axis} for tensor with {rank} dimensions.")
     return S.expand_dims(x, axis=axis)
@@ -109,7 +111,7 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:
     if axis is None or (isinstance(axis, list | tuple) and not axis):
         axes = tuple(i for i, n in enumerate(shape) if n == 1)
     else:
-        axes = tuple(int(a) for a in (axis if isinstance(axis, list | tuple) else [axis]))
+        axes = tuple(integer(a) for a in (axis if isinstance(axis, list | tuple) else [axis]))
     for a in axes:
         if not -len(shape) <= a < len(shape):
             raise invalid("Squeeze", f"Tried to squeeze dim index {a} for tensor with {len(shape)} dimensions.")

@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.dtypes import DType, as_dtype, float32
-from tapegrad.tf.errors import invalid
+from tapegrad.tf.errors import NotDenseError, invalid
 from tapegrad.tf.export import export
 from tapegrad.tf.shapes import TensorShape
 from tapegrad.tf.specs import Composite, CompositeSpec
@@ -151,7 +151,7 @@ class SparseTensor(Composite):
         return []
 
     def __tf_tensor__(self, dtype: Any = None) -> NoReturn:
-        raise ValueError(
+        raise NotDenseError(
             f"Attempt to convert a value ({self!r}) with an unsupported type ({type(self)}) to a Tensor: write tf.sparse.to_dense(x), "
             "tf.sparse.map_values(f, x) for a function of each value, or another function of tf.sparse"
         )

@@ -38,7 +38,7 @@ KINDS = {
     **dict.fromkeys(
         [
             *("exp", "expm1", "log", "log1p", "sqrt", "reciprocal", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sigmoid"),
-            *("expit", "asin", "acos", "atan", "asinh", "acosh", "atanh", "softplus", "log2", "log10"),
+            *("expit", "asin", "acos", "atan", "asinh", "acosh", "atanh", "log2", "log10"),
         ],
         _FLOATING,
     ),
@@ -46,7 +46,7 @@ KINDS = {
         [
             *("erf", "erfc", "erfinv", "gammaln", "digamma", "atan2", "floor", "ceil", "isnan", "isinf", "isfinite"),
             *("i0", "i0e", "i1", "i1e", "polygamma", "zeta", "ndtri", "elu", "selu", "softsign", "logsigmoid", "logaddexp"),
-            *("dawsn", "expi", "bessel_j", "bessel_k", "bessel_y", "scaled_bessel_k", "fresnel_cos", "fresnel_sin", "spence"),
+            *("dawsn", "expi", "bessel_j", "bessel_k", "bessel_y", "scaled_bessel_k", "fresnel_cos", "fresnel_sin", "spence", "softplus"),
         ],
         _REAL,
     ),

@@ -99,6 +99,11 @@ class LogicalDeviceConfiguration:
         self.memory_limit = memory_limit
 
 
+@export("config.get_logical_device_configuration", "config.experimental.get_virtual_device_configuration")
+def get_logical_device_configuration(device: Any) -> None:
+    """None: a device is not divided."""
+
+
 @export("config.set_soft_device_placement")
 def set_soft_device_placement(enabled: bool) -> None:
     """Accepted."""

@@ -324,3 +324,16 @@ def test_a_tensor_that_has_leaked_from_a_function_has_no_values():
     f(tf.constant(1.5))
     with pytest.raises(AttributeError, match=r"no attribute 'numpy'.*return it"):
         leaked[0].numpy()
+
+
+def test_a_concrete_function_tells_what_it_gives_once_it_was_called():
+    v = tf.Variable(2.0)
+    concrete = tf.function(lambda x: {"y": x * v, "n": 3}).get_concrete_function(tf.TensorSpec([None, 2]))
+    with pytest.raises(RuntimeError, match="known after its first call"):
+        concrete.outputs
+    with pytest.raises(AttributeError, match="there are no graphs here; a concrete function has structured_input_signature"):
+        concrete.graph
+    concrete(tf.ones([3, 2]))
+    assert concrete.output_dtypes["y"] == tf.float32
+    assert [tuple(x.shape) for x in concrete.outputs][-1] == (3, 2)
+    assert concrete.variables == concrete.trainable_variables == (v,)

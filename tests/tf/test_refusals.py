@@ -1,5 +1,6 @@
 """What TensorFlow refuses is refused, with its kind of error and the telling words of its message."""
 
+import numpy as np
 import pytest
 
 from tapegrad import tf
@@ -118,3 +119,63 @@ REFUSED = [
 def test_a_call_that_tensorflow_refuses_is_refused_in_its_words(call, error, words):
     with pytest.raises(error, match=words):
         eval(call, {"tf": tf})
+
+
+# -- axes and counts that are no integers, dtypes that an op does not take -------------------------------
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+@pytest.mark.parametrize("f", [
+    lambda k: tf.reduce_sum(X, k), lambda k: tf.reduce_max(X, axis=[k]), lambda k: tf.cumsum(X, k), lambda k: tf.concat([X, X], k),
+    lambda k: tf.expand_dims(X, k), lambda k: tf.argmin(X, k), lambda k: tf.nn.softmax(X, k), lambda k: tf.sort(X, k),
+    lambda k: tf.gather(X, [0], axis=k), lambda k: tf.split(X, 1, k), lambda k: tf.squeeze(X[None], k),
+])
+def test_an_axis_is_an_integer(f):
+    with pytest.raises(TypeError, match=r"Cannot convert 1\.5 to EagerTensor of dtype int32"):
+        f(1.5)
+    with pytest.raises((ValueError, TypeError), match=r"string is not in the list|Cannot convert"):
+        f("abc")
+    with pytest.raises(ValueError, match="Attempt to convert a value"):
+        f(object())
+
+
+@pytest.mark.parametrize(("f", "dtype"), [
+    (tf.sort, tf.complex64), (tf.argsort, tf.bool), (tf.argmax, tf.complex64), (tf.math.softplus, tf.complex64), (tf.sort, tf.string),
+    (tf.argmin, tf.string),
+])
+def test_order_is_of_real_numbers(f, dtype):
+    x = tf.fill([2, 3], "a") if dtype == tf.string else tf.cast(X, dtype)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=f"Value for attr 'T' of {dtype.name} is not in the list"):
+        f(x)
+
+
+@pytest.mark.parametrize("check", [tf.debugging.assert_equal, tf.debugging.assert_less, tf.debugging.assert_none_equal])
+def test_comparisons_are_of_one_dtype(check):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"input #1\(zero-based\) was expected to be a float tensor"):
+        check(tf.constant(1.0), tf.constant(1.0, tf.float64))
+
+
+def test_shapes_that_have_to_be_one():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must match"):
+        tf.math.confusion_matrix([0, 1], [1])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must be of same shape"):
+        tf.linalg.cross(X, X[:1])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="expected to be a float tensor but is a double tensor"):
+        tf.searchsorted(tf.constant([1.0, 2.0]), tf.constant([1.5], tf.float64))
+
+
+def test_functions_that_keep_zeros_take_sparse_tensors_and_others_say_what_to_do():
+    x = tf.SparseTensor([[0, 1]], [-4.0], [1, 3])
+    for f, y in ((tf.abs, 4.0), (tf.negative, 4.0), (tf.sign, -1.0), (tf.square, 16.0)):
+        assert f(x).values.numpy().tolist() == [y]
+    with pytest.raises(ValueError, match=r"write tf\.sparse\.to_dense\(x\)"):
+        tf.exp(x)
+    tf.debugging.assert_shapes([(x, (1, "n")), (tf.ones(3), ("n",))])
+
+
+def test_lengths_of_their_own_compute():
+    three, unknown = tf.compat.v1.Dimension(3), tf.compat.v1.Dimension(None)
+    assert (three + 4, 7 - three, three * 2 // 4, unknown * 2) == (7, 4, 1, unknown)
+    assert (three < 4, three < unknown) == (True, None)
+    with pytest.raises(ValueError, match="Dimensions 3 and 4 are not compatible"):
+        three.merge_with(4)

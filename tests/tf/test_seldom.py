@@ -138,3 +138,8 @@ def test_devices_by_their_parts():
     assert tf.DeviceSpec(device_type="cpu").make_merged_spec(spec) == spec
     with pytest.raises(ValueError, match="Unknown attribute 'place'"):
         tf.DeviceSpec.from_string("/place:1")
+
+
+def test_constants_of_saved_models_stand_beside_its_functions():
+    assert (tf.saved_model.SERVING, tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY) == ("serve", "serving_default")
+    assert callable(tf.saved_model.save)
