@@ -12,8 +12,9 @@ import os
 import sys
 import threading
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
+from tapegrad.core.tensor import Tensor as Core
 from tapegrad.torch._missing import refusing
 
 _FUNCTION, _OP = "<tapegrad.torch: ", "<tapegrad op "
@@ -27,11 +28,47 @@ _ACTIVE: list[_Listener] = []
 _LOCK = threading.Lock()
 
 
-class FunctionEvent:
+class Interval(NamedTuple):
+    """From when to when something was, in microseconds."""
+
+    start: float
+    end: float
+
+    def elapsed_us(self) -> float:
+        """How long it took."""
+        return self.end - self.start
+
+
+class _Times:
+    """How long something took, as tables show it."""
+
+    cpu_time: Any
+    cpu_time_total: Any
+    self_cpu_time_total: Any
+
+    @property
+    def cpu_time_str(self) -> str:
+        """The mean of a call."""
+        return _text(self.cpu_time)
+
+    @property
+    def cpu_time_total_str(self) -> str:
+        """From beginning to end."""
+        return _text(self.cpu_time_total)
+
+    @property
+    def self_cpu_time_total_str(self) -> str:
+        """Without the calls inside."""
+        return _text(self.self_cpu_time_total)
+
+
+class FunctionEvent(_Times):
     """One call: what it was, when it began and ended, in microseconds."""
 
-    def __init__(self, name: str, start: float, thread: int, parent: FunctionEvent | None) -> None:
-        self.name = self.key = name
+    def __init__(self, name: str, start: float, thread: int, parent: FunctionEvent | None, number: int = 0) -> None:
+        self.name = self.key = self.trace_name = name
+        self.id = number
+        self.is_user_annotation = "::" not in name
         self.start = start
         self.end = start
         self.thread = thread
@@ -40,6 +77,11 @@ class FunctionEvent:
         self.count = 1
         self.input_shapes: list[Any] = []
         self.is_async = False
+
+    @property
+    def time_range(self) -> Interval:
+        """From when to when it ran."""
+        return Interval(self.start, self.end)
 
     @property
     def cpu_time_total(self) -> float:
@@ -58,18 +100,37 @@ class FunctionEvent:
         return f"<FunctionEvent name={self.name} cpu_time={_text(self.cpu_time_total)} thread={self.thread}>"
 
 
-class _Listener:
-    """Collects events of all threads."""
+def _shapes(frame: Any) -> list[Any]:
+    """The shapes of the arguments of a call, in their order; an empty list for what has none."""
+    code = frame.f_code
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    given = frame.f_locals
+    return [_shape(given[n]) for n in names if n != "out" and given.get(n) is not None]
 
-    def __init__(self) -> None:
+
+def _shape(x: Any) -> list[Any]:
+    if isinstance(x, Core):
+        return list(x.read()[0].shape)
+    if isinstance(x, (list, tuple)) and x and all(isinstance(v, Core) for v in x):
+        return [_shape(v) for v in x]
+    return []
+
+
+class _Listener:
+    """Collects events of all threads; with the shapes of what they were given, if `shapes`."""
+
+    def __init__(self, shapes: bool = False) -> None:
+        self.shapes = shapes
         self.events: list[FunctionEvent] = []
         self.stacks: dict[int, list[tuple[Any, FunctionEvent]]] = {}
 
-    def begin(self, key: Any, name: str) -> None:
+    def begin(self, key: Any, name: str, shapes: list[Any] | None = None) -> None:
         thread = threading.get_ident()
         stack = self.stacks.setdefault(thread, [])
         parent = stack[-1][1] if stack else None
-        event = FunctionEvent(name, time.perf_counter() * 1e6, thread, parent)
+        event = FunctionEvent(name, time.perf_counter() * 1e6, thread, parent, len(self.events))
+        if shapes is not None:
+            event.input_shapes = shapes
         if parent is not None:
             parent.cpu_children.append(event)
         stack.append((key, event))
@@ -94,7 +155,7 @@ class _Listener:
         else:
             return
         if what == "call":
-            self.begin(id(frame), f"aten::{_ATEN.get(name, name)}")
+            self.begin(id(frame), f"aten::{_ATEN.get(name, name)}", _shapes(frame) if self.shapes else None)
         else:
             self.end(id(frame))
 
@@ -155,7 +216,7 @@ class record_function:
         return wrapped
 
 
-class FunctionEventAvg:
+class FunctionEventAvg(_Times):
     """All calls of one name."""
 
     def __init__(self, key: str, events: list[FunctionEvent]) -> None:
@@ -164,6 +225,7 @@ class FunctionEventAvg:
         self.self_cpu_time_total = sum(e.self_cpu_time_total for e in events)
         self.cpu_time_total = sum(e.cpu_time_total for e in events if not _inside_same(e))
         self.input_shapes: list[Any] = []
+        self.is_user_annotation = all(e.is_user_annotation for e in events)
         self.device_time_total = self.self_device_time_total = 0.0
         self.cpu_memory_usage = self.self_cpu_memory_usage = 0
 
@@ -203,11 +265,16 @@ class EventList(list[Any]):
         return float(sum(e.self_cpu_time_total for e in self))
 
     def key_averages(self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0) -> EventList:
-        """The calls of each name together."""
-        groups: dict[str, list[FunctionEvent]] = {}
+        """The calls of each name together, or of each name and shapes."""
+        groups: dict[Any, list[FunctionEvent]] = {}
         for e in self:
-            groups.setdefault(e.key, []).append(e)
-        return EventList(FunctionEventAvg(k, es) for k, es in groups.items())
+            groups.setdefault((e.key, str(e.input_shapes) if group_by_input_shapes else ""), []).append(e)
+        made = EventList()
+        for (key, _), events in groups.items():
+            made.append(FunctionEventAvg(key, events))
+            if group_by_input_shapes:
+                made[-1].input_shapes = events[0].input_shapes
+        return made
 
     def total_average(self) -> FunctionEventAvg:
         """All calls together."""
@@ -230,7 +297,10 @@ class EventList(list[Any]):
         if row_limit >= 0:
             rows = rows[:row_limit]
         total = sum(e.self_cpu_time_total for e in self) or 1.0
-        names = ("Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "# of Calls")
+        names: tuple[str, ...] = ("Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "# of Calls")
+        with_shapes = any(e.input_shapes for e in self)
+        if with_shapes:
+            names = (*names, "Input Shapes")
         body = [
             (
                 e.key if len(e.key) <= max_name_column_width else e.key[: max_name_column_width - 3] + "...",
@@ -240,6 +310,7 @@ class EventList(list[Any]):
                 _text(e.cpu_time_total),
                 _text(e.cpu_time_total / e.count),
                 str(e.count),
+                *([str(e.input_shapes)[:max_shapes_column_width]] if with_shapes else []),
             )
             for e in rows
         ]
@@ -256,12 +327,13 @@ class EventList(list[Any]):
         events = [
             {
                 "ph": "X", "cat": "cpu_op" if "::" in e.name else "user_annotation", "name": e.name, "pid": pid, "tid": e.thread,
-                "ts": e.start, "dur": e.cpu_time_total, "args": {},
+                "ts": e.start, "dur": e.cpu_time_total,
+                "args": {"External id": i, "Ev Idx": i, **({"Input Dims": e.input_shapes} if e.input_shapes else {})},
             }
-            for e in self
+            for i, e in enumerate(self)
         ]  # fmt: skip
         with open(path, "w", encoding="utf-8") as f:
-            json.dump({"schemaVersion": 1, "traceEvents": events}, f)
+            json.dump({"schemaVersion": 1, "displayTimeUnit": "ms", "traceName": path, "traceEvents": events}, f)
 
     def __str__(self) -> str:
         return self.table()
@@ -273,7 +345,7 @@ class profile:
     def __init__(self, enabled: bool = True, **words: Any) -> None:
         self.enabled = enabled
         self.with_stack = bool(words.get("with_stack"))
-        self._listener = _Listener()
+        self._listener = _Listener(bool(words.get("record_shapes")))
         self.function_events: EventList | None = None
         self.entered = False
 
@@ -297,7 +369,7 @@ class profile:
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, **_: Any) -> EventList:
         """The calls of each name together."""
-        return self._events().key_averages()
+        return self._events().key_averages(group_by_input_shape, group_by_stack_n)
 
     def events(self) -> EventList:
         """All calls, in the order in which they began."""
