@@ -22,6 +22,7 @@ from tapegrad.tf import (  # noqa: E402
     control,
     counting,
     crossing,
+    decoding,
     diagonals,
     elementwise,
     errors,
