@@ -93,7 +93,8 @@ def _prefixes(logs: Any, width: int) -> list[tuple[tuple[int, ...], float]]:
                 before = ended if text and c == text[-1] else np.logaddexp(ended, open_)
                 longer = after.setdefault((*text, c), [none, none])
                 longer[1] = np.logaddexp(longer[1], before + row[c])
-        best = sorted(after.items(), key=lambda kv: -np.logaddexp(*kv[1]))[:width]
-        beam = {text: (both[0], both[1]) for text, both in best if np.logaddexp(*both) > none}
-    ranked = sorted(((text, float(np.logaddexp(*both))) for text, both in beam.items()), key=lambda kv: -kv[1])
-    return ranked
+        whole = {text: float(np.logaddexp(ended, open_)) for text, (ended, open_) in after.items()}
+        best = sorted(whole, key=lambda text: -whole[text])[:width]
+        beam = {text: (after[text][0], after[text][1]) for text in best if whole[text] > none}
+    total = [(text, float(np.logaddexp(ended, open_))) for text, (ended, open_) in beam.items()]
+    return sorted(total, key=lambda kv: -kv[1])
