@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from tapegrad.tf.unicode import (  # noqa: F401  names of this module
     unicode_split_with_offsets,
     unicode_transcode,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def _raw(x: Any) -> Any:
@@ -263,32 +266,27 @@ def to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -
     """The number of a bucket for each text, by its fingerprint: the same as TensorFlow's."""
     from tapegrad.tf.fingerprints import fingerprint
 
+    return _in_buckets(input, num_buckets, fingerprint)
+
+
+@dispatched()
+def to_hash_bucket_strong(input: Any, num_buckets: int, key: Any, name: str | None = None) -> Tensor:
+    """The number of a bucket for each text, by a hash with a key of two numbers: the same as TensorFlow's."""
+    from tapegrad.tf.fingerprints import keyed
+
+    if len(key) != 2:
+        raise invalid("StringToHashBucketStrong", f"Key must have 2 elements, got {len(key)}")
+    pair = int(key[0]), int(key[1])
+    return _in_buckets(input, num_buckets, lambda text: keyed(text, pair))
+
+
+def _in_buckets(input: Any, num_buckets: int, number: Callable[[bytes], int]) -> Tensor:
     n = int(num_buckets)
     if n < 1:
         raise ValueError(f"num_buckets must be at least 1, got {n}")
     raw = np.asarray(_raw(input), object)
-    found = np.asarray([fingerprint(text) % n for text in raw.ravel().tolist()], np.int64)
+    found = np.asarray([number(text) % n for text in raw.ravel().tolist()], np.int64)
     return fresh(found.reshape(raw.shape)[()])
-
-
-def unsorted_segment_join(
-    inputs: Any, segment_ids: Any, num_segments: Any, separator: str = "", name: str | None = None
-) -> Tensor:
-    """The texts of each segment joined, in their order; those of a negative segment are left out."""
-    raw, ids, n = np.asarray(_raw(inputs), object), host(segment_ids), int(host(num_segments))
-    if ids.shape != raw.shape[: ids.ndim]:
-        raise invalid("UnsortedSegmentJoin", f"segment_ids.shape {list(ids.shape)} does not prefix inputs.shape {list(raw.shape)}")
-    if ids.size and int(ids.max()) >= n:
-        raise invalid("UnsortedSegmentJoin", f"segment_ids has {int(ids.max())}, which is not less than num_segments = {n}")
-    rest = raw.shape[ids.ndim :]
-    rows, flat = raw.reshape(ids.size, -1), ids.reshape(-1)
-    by = separator.encode()
-    found = np.empty((n, rows.shape[1]), object)
-    for k in range(n):
-        own = rows[flat == k]
-        for j in range(rows.shape[1]):
-            found[k, j] = by.join(own[:, j].tolist())
-    return fresh(found.reshape(n, *rest))
 
 
 def __getattr__(name: str) -> Any:

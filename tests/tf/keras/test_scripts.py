@@ -34,6 +34,11 @@ def run(program):
 def test_layers_of_strings_do_without_tensorflow():
     run("""
 assert layers.Hashing(5)(np.array(["a", "b", "c"])).numpy().tolist() == [4, 2, 2]  # as TensorFlow hashes them
+salted = tf.strings.to_hash_bucket_strong([bytes(range(15))], 2**62, [0x0706050403020100, 0x0F0E0D0C0B0A0908])
+assert salted.numpy().tolist() == [0xA129CA6149BE45E5 % 2**62]  # the example of the paper on SipHash
+assert layers.Hashing(5, salt=133)(np.array(["a", "b", "c"])).numpy().max() < 5
+crossed = layers.HashedCrossing(5)((np.array(["a", "b"]), np.array([1, 2])))
+assert crossed.shape == (2,) and crossed.numpy().max() < 5
 words = layers.TextVectorization(output_sequence_length=4)
 words.adapt(tf.data.Dataset.from_tensor_slices(["the cat sat", "the dog ran far"]).batch(2))
 assert words.get_vocabulary()[2] == "the"
