@@ -2,6 +2,7 @@
 
 from tapegrad.elsewhere import absent as _absent
 from tapegrad.ops import bessel as _bessel
+from tapegrad.ops import entropies as _entropies
 from tapegrad.ops import functions as _functions
 from tapegrad.ops import incomplete as _incomplete
 from tapegrad.ops import nn_activation as _activation
@@ -19,7 +20,7 @@ betaln = _ops.betaln.entry
 cbrt = _functions.cbrt.entry
 dawsn = _bessel.dawsn.entry
 digamma = _ops.digamma.entry
-entr = _ops.entr.entry
+entr = _entropies.entr.entry
 erf = _ops.erf.entry
 erfc = _ops.erfc.entry
 erfcinv = _ops.erfcinv.entry
@@ -37,7 +38,7 @@ i0 = _ops.i0.entry
 i0e = _ops.i0e.entry
 i1 = _ops.i1.entry
 i1e = _ops.i1e.entry
-kl_div = _ops.kl_div.entry
+kl_div = _entropies.kl_div.entry
 log_ndtr = _ops.log_ndtr.entry
 log_sigmoid = _activation.logsigmoid.entry
 log_softmax = _softmax.log_softmax.entry
@@ -47,13 +48,13 @@ multigammaln = _ops.multigammaln.entry
 ndtr = _ops.ndtr.entry
 ndtri = _ops.ndtri.entry
 polygamma = _ops.polygamma.entry
-rel_entr = _ops.rel_entr.entry
+rel_entr = _entropies.rel_entr.entry
 scaled_bessel_k = _bessel.scaled_bessel_k.entry
 sinc = _ops.sinc.entry
 softmax = _softmax.softmax.entry
 spence = _bessel.spence.entry
-xlog1py = _ops.xlog1py.entry
-xlogy = _ops.xlogy.entry
+xlog1py = _entropies.xlog1py.entry
+xlogy = _entropies.xlogy.entry
 zeta = _ops.zeta.entry
 
 __all__ = [

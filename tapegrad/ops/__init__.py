@@ -50,8 +50,8 @@ __all__ = [
 #: Families that are declared when they are first used, by the module of that name: their import takes as long as all of
 #: the above.
 _FAMILIES = (
-    *("bessel", "determinants", "factorisations", "fft", "incomplete", "matrix_functions", "nn", "norms", "picking", "polynomials"),
-    *("samples", "sets", "signals", "solvers", "special", "statistics"),
+    *("bessel", "determinants", "entropies", "factorisations", "fft", "incomplete", "matrix_functions", "nn", "norms", "picking"),
+    *("polynomials", "samples", "sets", "signals", "solvers", "special", "statistics"),
 )
 
 

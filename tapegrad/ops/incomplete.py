@@ -10,6 +10,7 @@ from typing import Any
 
 from tapegrad.kernels import incomplete
 from tapegrad.kernels.orders import of_orders
+from tapegrad.ops import entropies  # noqa: F401  declares xlogy and xlog1py
 from tapegrad.ops.special import _number
 from tapegrad.registry import elementwise, no_derivative
 

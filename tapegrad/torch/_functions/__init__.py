@@ -25,6 +25,7 @@ from tapegrad.torch._functions import (
     softmax,
     spectra,
     storages,
+    view_functions,
     whole_numbers,
     windows,
 )
@@ -32,8 +33,8 @@ from tapegrad.torch._functions._build import FUNCTIONS, METHODS
 from tapegrad.torch._tensor import Tensor
 
 TABLES = (
-    *(pointwise, reduce, ordering, create, filled, windows, join, index, histograms, scatter, linear, overloads, sampled, softmax, spectra),
-    *(convert, copying, random, random_fill, files, storages, whole_numbers),
+    *(pointwise, reduce, ordering, create, filled, windows, join, view_functions, index, histograms, scatter, linear),
+    *(overloads, sampled, softmax, spectra, convert, copying, random, random_fill, files, storages, whole_numbers),
 )
 
 
