@@ -289,6 +289,26 @@ def _in_buckets(input: Any, num_buckets: int, number: Callable[[bytes], int]) ->
     return fresh(found.reshape(raw.shape)[()])
 
 
+def unsorted_segment_join(
+    inputs: Any, segment_ids: Any, num_segments: Any, separator: str = "", name: str | None = None
+) -> Tensor:
+    """The texts of each segment joined, in their order; those of a negative segment are left out."""
+    raw, ids, n = np.asarray(_raw(inputs), object), host(segment_ids), int(host(num_segments))
+    if ids.shape != raw.shape[: ids.ndim]:
+        raise invalid("UnsortedSegmentJoin", f"segment_ids.shape {list(ids.shape)} does not prefix inputs.shape {list(raw.shape)}")
+    if ids.size and int(ids.max()) >= n:
+        raise invalid("UnsortedSegmentJoin", f"segment_ids has {int(ids.max())}, which is not less than num_segments = {n}")
+    rest = raw.shape[ids.ndim :]
+    rows, flat = raw.reshape(ids.size, -1), ids.reshape(-1)
+    by = separator.encode()
+    found = np.empty((n, rows.shape[1]), object)
+    for k in range(n):
+        own = rows[flat == k]
+        for j in range(rows.shape[1]):
+            found[k, j] = by.join(own[:, j].tolist())
+    return fresh(found.reshape(n, *rest))
+
+
 def __getattr__(name: str) -> Any:
     if name == "format":
         return format_
