@@ -345,3 +345,21 @@ def test_trigamma_of_many_is_that_of_few(dtype: str) -> None:
         found = tg.special.polygamma(1, x).numpy()
         expected = np.concatenate([tg.special.polygamma(1, part).numpy() for part in np.split(x, 5)])
     np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(dtype).eps)
+
+
+FAR = {
+    "fresnel_cos": [(1e200, 0.5), (-1e300, -0.5), (math.inf, 0.5)],
+    "fresnel_sin": [(1e200, 0.5), (-1e300, -0.5), (-math.inf, -0.5)],
+    "spence": [(1e30, -math.pi**2 / 6 - 0.5 * math.log(1e30) ** 2), (math.inf, -math.inf)],
+    "dawsn": [(-1e9, -5e-10), (1e9, 5e-10), (-math.inf, -0.0)],
+    "expi": [(-1e-3, -6.33153936413615), (-1.0, -0.21938393439552026), (-50.0, -3.78326402955046e-24), (-math.inf, -0.0)],
+}
+
+
+@pytest.mark.parametrize("backend", ["numpy", pytest.param("tensorflow", marks=pytest.mark.interop("tensorflow"))])
+@pytest.mark.parametrize("name", FAR)
+def test_integrals_far_out_and_below_zero(name: str, backend: str) -> None:
+    x, wanted = np.array(FAR[name]).T
+    found = getattr(tg.special, name)(tg.asarray(x, backend=backend)).numpy()
+    np.testing.assert_allclose(found, wanted, rtol=1e-10)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(wanted))

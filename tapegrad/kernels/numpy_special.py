@@ -75,7 +75,15 @@ xlog1py = _scipy("xlog1py")
 entr = _scipy("entr")
 dawsn = _scipy("dawsn")
 expi = _scipy("expi")
-spence = _scipy("spence")
+
+
+@_precise
+def spence(x: Any) -> Any:
+    from scipy import special
+
+    return np.where(x == np.inf, -np.inf, special.spence(x))[()]  # SciPy's has NaN (1.16)
+
+
 rel_entr = _scipy("rel_entr")
 kl_div = _scipy("kl_div")
 i0 = _scipy("i0")

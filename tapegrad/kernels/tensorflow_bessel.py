@@ -7,13 +7,14 @@ from typing import Any
 
 from tapegrad.kernels.tensorflow_arithmetic import abs, sign
 from tapegrad.kernels.tensorflow_basics import equal, isinf, less, where
-from tapegrad.kernels.tensorflow_functions import exp, sqrt
-from tapegrad.kernels.tensorflow_special import by_integer, native
+from tapegrad.kernels.tensorflow_functions import exp, log, sqrt
+from tapegrad.kernels.tensorflow_rounding import copysign
+from tapegrad.kernels.tensorflow_special import by_integer, in_double, native
 
 i0, i0e, i1, i1e = native("BesselI0"), native("BesselI0e"), native("BesselI1"), native("BesselI1e")
 _FIRST = {kind: (native(f"Bessel{kind[0]}0{kind[1:]}"), native(f"Bessel{kind[0]}1{kind[1:]}")) for kind in ("J", "Y", "K", "Ke")}
-dawsn, expi, spence = native("Dawsn"), native("Expint"), native("Spence")
-fresnel_cos, fresnel_sin = native("FresnelCos"), native("FresnelSin")
+_dawsn, _expi, _spence = native("Dawsn"), native("Expint"), native("Spence")
+fresnel_cos, fresnel_sin = in_double(native("FresnelCos")), in_double(native("FresnelSin"))
 
 
 def _bound(n: int) -> float:
@@ -134,3 +135,43 @@ def bessel_k(n: int, x: Any) -> Any:
 def scaled_bessel_k(n: int, x: Any) -> Any:
     """exp(x) times the modified Bessel function of the second kind."""
     return _upwards("Ke", abs_int(n), x, -1.0)
+
+
+# -- integrals -------------------------------------------------------------------------------------------
+@in_double
+def dawsn(x: Any) -> Any:
+    """Dawson's integral, which is odd: TensorFlow's has the wrong sign for large negative numbers (2.21)."""
+    return copysign(_dawsn(abs(x)), x)
+
+
+@in_double
+def spence(x: Any) -> Any:
+    """The dilogarithm of 1 - x; of a large x by its inversion (DLMF 25.12.4), where TensorFlow's is NaN (2.21)."""
+    far = less(1e18, x)
+    size = log(where(far, x, 1.0))
+    return where(far, -math.pi**2 / 6 - 0.5 * size * size, _spence(where(far, 1.0, x)))
+
+
+@in_double
+def expi(x: Any) -> Any:
+    """The exponential integral; for x < 0, where TensorFlow's is NaN (2.21), -E1(-x), by its series and its continued fraction."""
+    below = less(x, 0)
+    size = where(below, -x, 1.0)
+    near = less(size, 1.0)
+    small, large = where(near, size, 1.0), where(near, 1.0, size)
+    series: Any = 0.0
+    for k in range(20, 0, -1):  # DLMF 6.6.2
+        series = 1.0 / k - small * series * (1.0 / (k + 1))
+    series = 0.5772156649015329 + log(small) - small * series
+    fraction: Any = 0.0
+    for k in range(90, 0, -1):  # DLMF 6.9.1, even part
+        fraction = k * k / (large + (2 * k + 1) - fraction)
+    tail = exp(-large) / (large + 1 - fraction)
+    above = less(700.0, x)  # by its asymptotic series (DLMF 6.12.2), with half of the exponent at a time
+    far: Any = where(above, x, 1000.0)
+    total: Any = 1.0
+    for k in range(7, 0, -1):
+        total = 1 + total * k / far
+    half = exp(0.5 * far)
+    far = where(isinf(far), math.inf, half * (half / far * total))
+    return where(below, where(near, series, -tail), where(above, far, _expi(where(below | above, 1.0, x))))
