@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tapegrad import tf
+from tapegrad.registry.backends import making_on
 
 RNG = np.random.default_rng(7)
 
@@ -183,3 +184,15 @@ def test_the_incomplete_gamma_and_beta_functions_have_derivatives_for_their_para
     gap = tf.math.igamma(a + h, 2.0) - tf.math.igamma(a - h, 2.0) + tf.math.betainc(a + h, b, 0.3) - tf.math.betainc(a - h, b, 0.3)
     np.testing.assert_allclose(found[0], gap / (2 * h), rtol=1e-6)
     np.testing.assert_allclose(found[1], (tf.math.betainc(a, b + h, 0.3) - tf.math.betainc(a, b - h, 0.3)) / (2 * h), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "bessel_k0", "bessel_k1", "bessel_k0e", "bessel_k1e"])
+@pytest.mark.parametrize("backend", ["numpy", "tensorflow"])
+def test_bessel_functions_take_numbers_and_arrays_that_are_no_tensors_yet(name, backend):
+    if backend == "tensorflow":
+        pytest.importorskip("tensorflow")
+    f = getattr(tf.math.special, name)
+    with making_on(backend):
+        one, array, tensor = f(1.5), f(np.float32([1.5])), f(tf.constant([1.5]))
+    assert one.dtype == array.dtype == tf.float32
+    assert float(one) == pytest.approx(float(array[0]), rel=1e-6) == pytest.approx(float(tensor[0]), rel=1e-6)
