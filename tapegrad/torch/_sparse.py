@@ -7,26 +7,28 @@ from typing import Any
 import numpy as np
 
 from tapegrad.kernels.numpy_scatter import Rows
+from tapegrad.torch._recorder import is_enabled
 from tapegrad.torch._tensor import STYLE, Tensor, wrap
 
 
 class Sparse(Tensor):
     """A tensor of which only some elements, or slices, are there; the rest is zero.
 
-    A derivative reaches the values only where they were made dense by recorded ops (`to_dense`, products): a sparse tensor itself
-    is a constant.
+    A derivative reaches the values that it was made of, by whatever is computed with it; a sparse tensor itself is no leaf.
 
     A gradient of some rows of a table on other kernels than NumPy's stays there, in `_rows`: sums of such gradients, and the steps
     of optimizers, bring nothing to the host.
     """
 
-    __slots__ = ("_coalesced", "_dense", "_places", "_rows", "_size", "_there")
+    __slots__ = ("_coalesced", "_dense", "_places", "_rows", "_size", "_source", "_there")
 
     _coalesced: bool
     _dense: Any
     _places: Any
     _rows: Rows | None
     _size: tuple[int, ...]
+    #: The elements as they were given, where a derivative reaches them.
+    _source: Any
     _there: Any
 
     @property
@@ -62,11 +64,18 @@ class Sparse(Tensor):
         return None
 
     @property
-    def like(self) -> None:  # type: ignore[override]
-        """It shares no shape with anything."""
+    def like(self) -> Any:
+        """It shares no shape with anything, whatever an op notes of it."""
         return None
 
+    @like.setter
+    def like(self, _: Any) -> None:
+        return
+
     def read(self) -> tuple[Any, Any]:
+        if self._source is not None:
+            dense: tuple[Any, Any] = self.to_dense().read()
+            return dense
         return self.array, None
 
     @property
@@ -84,7 +93,20 @@ class Sparse(Tensor):
         return dtype_of(self._vals.dtype if self._rows is None else self._rows.dtype)
 
     is_sparse = True
-    requires_grad = False
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether it was made of values that a derivative reaches."""
+        return self._source is not None
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Refused, unless its values require a gradient: those it is made of can be asked to, it cannot."""
+        if requires_grad and self._source is None:
+            raise NotImplementedError(
+                "requires_grad_(): a sparse tensor has no gradient of its own here; let its values require one before "
+                "torch.sparse_coo_tensor(indices, values, size) is made of them, or use x.to_dense().requires_grad_()"
+            )
+        return self
 
     def indices(self) -> Any:
         """Where the elements are, (axes, n)."""
@@ -102,6 +124,8 @@ class Sparse(Tensor):
         return wrap(self._ids if self._rows is None else self._rows.index.astype(np.int64)[None])
 
     def _values(self) -> Any:
+        if self._source is not None:
+            return self._source
         return wrap(self._vals if self._rows is None else self._rows.g)
 
     def _nnz(self) -> int:
@@ -131,11 +155,15 @@ class Sparse(Tensor):
         values = np.zeros((len(places), *self._vals.shape[1:]), self._vals.dtype)
         np.add.at(values, inverse.reshape(-1), self._vals)
         ids = np.stack(np.unravel_index(places, lead)).astype(np.int64) if len(lead) else self._ids
-        return sparse(ids, values, self._size, coalesced=True)
+        source = None if self._source is None else STYLE.put_add(self._source, (inverse.reshape(-1),), values.shape)
+        return sparse(ids, values, self._size, coalesced=True, source=source)
 
     def to_dense(self, dtype: Any = None, **_: Any) -> Any:
         """The whole, as an ordinary tensor."""
-        y = wrap(self.array.copy() if self._rows is None else self.array)
+        if self._source is not None:
+            y = STYLE.put_add(self._source, tuple(self._ids), self._size)
+        else:
+            y = wrap(self.array.copy() if self._rows is None else self.array)
         return y if dtype is None else y.to(dtype)
 
     def to_sparse(self, *_: Any) -> Any:
@@ -146,16 +174,17 @@ class Sparse(Tensor):
         """A copy."""
         if self._rows is not None:  # of arrays that nobody can write to
             return _of_rows(self._rows, coalesced=self._coalesced)
-        return sparse(self._ids.copy(), self._vals.copy(), self._size, coalesced=self._coalesced)
+        return sparse(self._ids.copy(), self._vals.copy(), self._size, coalesced=self._coalesced, source=self._source)
 
     def detach(self) -> Any:
-        """The tensor itself: it is a constant."""
-        return self
+        """The tensor without a history; itself, if it has none."""
+        return self if self._source is None else sparse(self._ids, self._vals, self._size, coalesced=self._coalesced)
 
     def __neg__(self) -> Any:
         if self._rows is not None:
             return _of_rows(self._rows.scaled(-1), coalesced=self._coalesced)
-        return sparse(self._ids, -self._vals, self._size, coalesced=self._coalesced)
+        source = None if self._source is None else STYLE.negative(self._source)
+        return sparse(self._ids, -self._vals, self._size, coalesced=self._coalesced, source=source)
 
     def __repr__(self) -> str:
         end = f", dtype={self.dtype}" if self._vals.dtype not in (np.float32, np.int64, np.bool_) else ""
@@ -168,7 +197,7 @@ class Sparse(Tensor):
     __str__ = __repr__
 
 
-def sparse(ids: Any, values: Any, size: Any, *, coalesced: bool = False) -> Any:
+def sparse(ids: Any, values: Any, size: Any, *, coalesced: bool = False, source: Any = None) -> Any:
     """A sparse tensor of coordinates (axes, n), values (n, ...) and the shape of the whole."""
     made = object.__new__(Sparse)
     made._places = ids
@@ -177,6 +206,7 @@ def sparse(ids: Any, values: Any, size: Any, *, coalesced: bool = False) -> Any:
     made._size = tuple(int(n) for n in size)
     made._coalesced = coalesced
     made._dense = None
+    made._source = source
     return made
 
 
@@ -197,7 +227,8 @@ def sparse_coo_tensor(
     if requires_grad:
         raise NotImplementedError("sparse_coo_tensor(requires_grad=True): a sparse tensor is a constant in tapegrad.torch")
     ids = np.asarray(as_tensor(indices).read()[0]).astype(np.int64)
-    found = np.atleast_1d(np.asarray(as_tensor(values, dtype=dtype).read()[0]))
+    given = as_tensor(values, dtype=dtype)
+    found = np.atleast_1d(np.asarray(given.read()[0]))
     if ids.ndim == 1:
         ids = ids[None]
     if size is None:
@@ -211,7 +242,8 @@ def sparse_coo_tensor(
     for axis, n in enumerate(size[: len(ids)]):
         if ids.size and (ids[axis].max() >= n or ids[axis].min() < 0):
             raise RuntimeError(f"size is inconsistent with indices: for dim {axis}, size is {n} but found index {int(ids[axis].max())}")
-    return sparse(ids, found, size, coalesced=bool(is_coalesced))
+    source = STYLE.reshape(given, found.shape) if given.requires_grad and is_enabled() else None
+    return sparse(ids, found, size, coalesced=bool(is_coalesced), source=source)
 
 
 def to_sparse(x: Any, sparse_dim: Any = None, **_: Any) -> Any:
@@ -238,6 +270,8 @@ def _of_rows(rows: Rows, *, coalesced: bool = False) -> Any:
 
 def joined(a: Any, b: Any) -> Any:
     """The sum of a sparse tensor and another, sparse or not."""
+    if a.requires_grad or b.requires_grad:
+        return STYLE.add(a.to_dense(), b.to_dense() if isinstance(b, Sparse) else b)
     if not isinstance(b, Sparse):
         return wrap(a.array + (np.asarray(b.read()[0]) if a._rows is None else b.read()[0]))
     if a._rows is not None and b._rows is not None:
@@ -250,5 +284,5 @@ def mm(mat1: Any, mat2: Any) -> Any:
     if not isinstance(mat1, Sparse) or len(mat1._ids) != 2:
         return STYLE.matmul(mat1, mat2)
     i, j = mat1._ids
-    rows = STYLE.multiply(STYLE.take(mat2, j, axis=0), wrap(mat1._vals[:, None]))
+    rows = STYLE.multiply(STYLE.take(mat2, j, axis=0), STYLE.expand_dims(mat1._values(), axis=1))
     return STYLE.put_add(rows, (i,), (mat1._size[0], *mat2.array.shape[1:]))

@@ -58,3 +58,45 @@ def test_optimizers_change_the_rows_of_a_sparse_gradient_as_pytorch(name: str) -
         ends.append(raw(table.weight))
     np.testing.assert_allclose(*ends, rtol=1e-5)
     assert (ends[0][3] == start[3]).all()
+
+
+def test_a_sparse_tensor_has_no_gradient_of_its_own() -> None:
+    x = ours.eye(2).to_sparse()
+    assert x.requires_grad_(False) is x
+    with pytest.raises(NotImplementedError, match="a sparse tensor has no gradient of its own here"):
+        x.requires_grad_()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda torch, s, w: s.to_dense() @ w,
+        lambda torch, s, w: torch.sparse.mm(s, w),
+        lambda torch, s, w: torch.mm(s.coalesce(), w),
+        lambda torch, s, w: s.coalesce().values() * 2,
+        lambda torch, s, w: (-s).to_dense() * 3,
+        lambda torch, s, w: (s + s).to_dense() @ w,
+    ],
+)
+def test_a_derivative_reaches_the_values_that_a_sparse_tensor_was_made_of(call: Any) -> None:
+    found = []
+    for torch in (ours, pytest.importorskip("torch")):
+        index = torch.tensor([[0, 1, 1, 0], [2, 0, 2, 2]])
+        values = torch.tensor([1.5, -2.0, 0.5, 3.0], requires_grad=True)
+        w = torch.arange(6.0).reshape(3, 2).requires_grad_()
+        y = call(torch, torch.sparse_coo_tensor(index, values, (2, 3)), w)
+        (y * y).sum().backward()
+        found.append((raw(y), raw(values.grad), None if w.grad is None else raw(w.grad)))
+    for a, b in zip(*found, strict=True):
+        if b is not None:
+            np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def test_without_recording_a_sparse_tensor_is_a_constant() -> None:
+    values = ours.ones(2, requires_grad=True)
+    index = ours.tensor([[0, 1], [1, 0]])
+    with ours.no_grad():
+        assert not ours.sparse_coo_tensor(index, values, (2, 2)).requires_grad
+    made = ours.sparse_coo_tensor(index, values, (2, 2))
+    assert made.requires_grad
+    assert not made.detach().requires_grad
