@@ -31,13 +31,12 @@ class Arrivals:
     def check(self, order: list[Node]) -> None:
         """See which step is the last for each leaf, and whether what was saved is still what it was."""
         check(order)
-        last: dict[Node, Node] = {}
-        for node in order:
+        seen: set[Node] = set()
+        for node in reversed(order):
             for p in parents(node):
-                if p is not None and p.p is None and p.mark is node.mark and is_leaf_node(p):
-                    last[p] = node
-        for leaf, node in last.items():
-            self._due.setdefault(node, []).append(leaf)
+                if p is not None and p.p is None and p.mark is node.mark and p not in seen and is_leaf_node(p):
+                    seen.add(p)
+                    self._due.setdefault(node, []).append(p)
 
     def step(self, node: Node, g: Any, pull: Callable[[Node, Any], None]) -> None:
         """Take a step, and pass on what is complete then."""

@@ -17,7 +17,7 @@ from tapegrad.torch._recorder import is_enabled
 from tapegrad.torch._stale import spoil
 from tapegrad.torch._storage import wrote
 from tapegrad.torch._tensor import OF_NUMPY, STYLE, WITHOUT_DEVICE, Tensor, wrap
-from tapegrad.torch._views import join, note_put, putter, store_of, take, view_of
+from tapegrad.torch._views import join, laid_out, note_put, putter, store_of, take, view_of
 from tapegrad.torch._write_checks import check
 
 
@@ -72,13 +72,8 @@ def _picker(index: Any) -> Any:
 def setitem(x: Any, key: Any, value: Any) -> None:
     """Write what an index picks."""
     index, basic = plain(x, key)
-    part = x.array[index] if basic and type(x.array) is np.ndarray else None
     info = view_of(x)
-    if part is not None and isinstance(value, Core) and not is_spread(value.array.shape, part.shape):
-        _spread(value, part.shape)  # which is refused, before anything else is
-    if basic and info is not None and info.is_barred and index != ():
-        check(take(x, _picker(index), putter(index)))
-    check(x, as_view=basic, part=part)
+    _check_place(x, index, basic, info, value)
     v = _value(x, value)
     if type(x.array) not in WITHOUT_DEVICE and _devices.several():
         v = _devices.moved(v, _devices.device_of(x.array))
@@ -123,6 +118,21 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         part = STYLE.getitem(given, first)
         y = STYLE.put(given, STYLE.put(part, v, rest), first)
     _inplace.commit(x, y, before)
+
+
+def _check_place(x: Any, index: Any, basic: bool, info: Any, value: Any) -> None:
+    """Refuse a value that does not fit what an index picks, and a place that may not be written to."""
+    part = x.array[index] if basic and type(x.array) is np.ndarray else None
+    if part is not None and isinstance(value, Core) and not is_spread(value.array.shape, part.shape):
+        _spread(value, part.shape)  # which is refused, before anything else is
+    if basic and info is not None and info.is_barred and index != ():
+        check(take(x, _picker(index), putter(index)))
+    try:
+        check(x, as_view=basic, part=part)
+    except RuntimeError:
+        if basic and part is None and isinstance(value, Core):
+            _spread(value, laid_out(x)[index].shape)
+        raise
 
 
 def _without_leading_ones(v: Any) -> Any:

@@ -90,7 +90,7 @@ def _updated(
         return x
     del made
     if (overwriting or y.node is None) and _is_known(x.node):
-        y = STYLE.put(wrap(x.array, x.node), y, ...)  # it stays in the graph, with a gradient of zero
+        y = STYLE.put(wrap(x.array, given.node), y, ...)  # it stays in the graph, with a gradient of zero
     commit(x, y, before, counted=overwriting or not _is_apart(x))
     return x
 
@@ -261,7 +261,7 @@ def _pass_down(x: Any, made: Any, but: Any) -> None:
     if info is not None:
         _pass_down(info.base, _as_in_base(info, made), but)
     if store.fresh:
-        spoil(store, but, moved=True)
+        spoil(store, but, moved=True, silent=_is_apart(but))
 
 
 def _as_in_base(info: View, made: Any) -> Any:

@@ -97,6 +97,8 @@ def split(x: Any, split_size_or_sections: Any = None, dim: int = 0, *, split_siz
     """Pieces of an axis, of one length or of those given."""
     if split_size_or_sections is None:
         split_size_or_sections = split_size
+    if not x.array.shape:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
     d = dimension(dim, len(x.array.shape))
     size = x.array.shape[d]
     if isinstance(split_size_or_sections, Sequence):

@@ -66,13 +66,12 @@ def _unshape(parent: Any, new: Any) -> Any:
 def reshape(x: Any, *sizes_: Any, shape: Any = None) -> Any:
     """The same elements in another shape: a view where the memory allows it, else a copy."""
     wanted = _filled(sizes(sizes_ if shape is None else (shape,)), x)
-    if type(x.array) is not np.ndarray and _is_copied(x, wanted):
-        return STYLE.reshape(x, wanted)
-    y = take(x, _reshaper(wanted), _unshape)
+    copied = type(x.array) is not np.ndarray and _is_copied(x, wanted)
+    y = STYLE.reshape(x, wanted) if copied else take(x, _reshaper(wanted), _unshape)
     if y.node is not None:
         if getattr(y, "_view", None) is None:
             tag(y.node, "UnsafeView0(Clone0)")
-        elif type(x.array) is np.ndarray and not x.array.flags.c_contiguous:
+        elif (type(x.array) is np.ndarray or view_of(x) is not None) and not laid_out(x).flags.c_contiguous:
             tag(y.node, "ReshapeAlias0")
     return y
 

@@ -23,12 +23,12 @@ from tapegrad.torch._views import NODE, View
 from tapegrad.torch._write_checks import refuse_view
 
 
-def spoil(store: Storage, but: Any, *, moved: bool = False) -> None:
+def spoil(store: Storage, but: Any, *, moved: bool = False, silent: bool = False) -> None:
     """Make views stale after a write to the memory that they share, `but` for one that was written to and is no view by itself.
 
     A view that was written to is stale too: from now on it is made from the base as that is now, which is where its gradient
     goes.  So is one of a base with a history that got no new part, as nobody recorded the write: hooks belong to the value that
-    they were given with.  `moved`, if the values are somewhere else.
+    they were given with.  `moved`, if the values are somewhere else; `silent`, if that is all, and no graph hears of it.
     """
     kept = []
     for ref in store.fresh:
@@ -39,6 +39,9 @@ def spoil(store: Storage, but: Any, *, moved: bool = False) -> None:
         if (t is but and not info.is_barred) or (
             type(t.array) is np.ndarray and not moved and ((info.cut and not info.is_barred) or not _is_known(info.base))
         ):
+            kept.append(ref)
+        elif silent and not info.cut:
+            renew_values(t)
             kept.append(ref)
         else:
             t.__class__ = STALE_AS.get(type(t), Stale)

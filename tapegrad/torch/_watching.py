@@ -184,14 +184,14 @@ def _keep_at(node: Any, where: weakref.ref[Any]) -> None:
 
 def follow_written() -> None:
     """Let tensors that were written to keep the gradient at their present value."""
-    for key, (where, at) in list(_RETAINING.items()):
+    for where, at in list(_RETAINING.values()):  # items would make tuples, in the midst of which a collection may take one away
         x = where()
         if x is None or (isinstance(x, Stale) and is_barred(x)):  # whose present value has no node that could be known
             continue
         node = own(x.node)
         if node is not None and node is not at() and not is_leaf_node(node):
             _keep_at(node, where)
-            _RETAINING[key] = where, weakref.ref(node)
+            _RETAINING[id(x)] = where, weakref.ref(node)
 
 
 # -- one sweep ---------------------------------------------------------------------------------------

@@ -137,3 +137,13 @@ def test_pieces_of_one_tensor_are_come_to_in_their_order():
     seen.clear()
     total.backward()
     assert seen == [0, 1, 2]
+
+
+def test_leaves_of_one_step_are_come_to_in_the_order_of_its_arguments():
+    x, y = (torch.tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+    seen = []
+    y.register_hook(lambda g: seen.append("y"))
+    x.register_hook(lambda g: seen.append("x"))
+    z = x - y
+    (z.sum() + (y * 2).sum()).backward()
+    assert seen == ["x", "y"]

@@ -220,3 +220,26 @@ def test_a_value_that_does_not_fit_is_refused_before_the_place():
         x[0].chunk(2)
     with pytest.raises(IndexError, match=r"slice\(\) cannot be applied to a 0-dim tensor"):
         x[0][:1]
+
+
+def test_a_hook_does_not_hear_of_what_overwrites_its_value():
+    x, base, view = _pair()
+    heard = []
+    view.register_hook(lambda g: heard.append(g.tolist()))
+    view.copy_(torch.zeros(2))
+    base.sum().backward()
+    assert not heard
+    assert x.grad.tolist() == [0.0, 0.0, 2.0]
+
+
+def test_a_write_through_data_leaves_the_graph_of_views_alone():
+    x, base, view = _pair()
+    piece = base.unbind()[0]
+    heard = []
+    view.register_hook(lambda g: heard.append(g.tolist()))
+    base.data.mul_(3)
+    assert view.tolist() == [6.0, 12.0]
+    assert piece.item() == 6.0
+    (view.sum() + piece).backward()
+    assert heard == [[1.0, 1.0]]
+    assert x.grad.tolist() == [4.0, 2.0, 0.0]
