@@ -22,14 +22,16 @@ from tapegrad.tf.linear_operators.combined import (
 from tapegrad.tf.linear_operators.plain import (
     LinearOperatorDiag,
     LinearOperatorFullMatrix,
-    LinearOperatorHouseholder,
     LinearOperatorIdentity,
     LinearOperatorLowerTriangular,
-    LinearOperatorPermutation,
     LinearOperatorScaledIdentity,
+    LinearOperatorZeros,
+)
+from tapegrad.tf.linear_operators.structured import (
+    LinearOperatorHouseholder,
+    LinearOperatorPermutation,
     LinearOperatorToeplitz,
     LinearOperatorTridiag,
-    LinearOperatorZeros,
 )
 
 __all__ = [
