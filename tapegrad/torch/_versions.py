@@ -32,7 +32,7 @@ def check(order: list[Any]) -> None:
     oldest = order[-1].seq
     logs: _Logs = {
         key: (log.last, log.storage.seqs, log.hard, log.storage.earlier, log.storage.version, log.whole, log.parts)
-        for key, log in list(WRITTEN.items())
+        for key, log in WRITTEN.copy().items()  # a list of pairs: a collection while it is made may take one away
         if log.last > oldest
     }
     for storage in list(REPLACED):
