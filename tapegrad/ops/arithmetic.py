@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import cmath
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -127,7 +126,7 @@ def _power_partial_exponent(F: Any, x1: Any, x2: Any, y: Any) -> Any:
             return F.where(F.isfinite(y), 0 * F.ones(y.shape, dtype=y.dtype), -y)
         return y * math.log(x1) if x1 > 0 else 0 * y
     if type(x1) is complex:
-        return y * cmath.log(x1) if x1 else _power_partial_exponent(F, 0, x2, y)
+        return y * complex(math.log(abs(x1)), math.atan2(x1.imag, x1.real)) if x1 else _power_partial_exponent(F, 0, x2, y)
     zero = (x1 == 0) & F.isfinite(y)  # 0**p is 0 for all p > 0, so it does not change with p; where it is infinite, log(0) counts
     return F.mul_zero(F.log(F.where(zero, F.ones(x1.shape, dtype=x1.dtype), x1)), y)
 

@@ -129,5 +129,5 @@ def test_a_style_unpacks_arguments_and_words_errors_in_its_own_way(x):
     np.testing.assert_array_equal(style.add(x, [1.0, 2.0]).array, [2, 4])
     with pytest.raises(LookupError, match="add of 2"):
         style.add(x, [1.0, 2.0, 3.0])
-    with pytest.raises(LookupError, match="mean of 0"):
-        style.mean(x, axis=5)
+    with pytest.raises(LookupError, match="var of 0"):
+        style.var(x, axis=5)
