@@ -85,7 +85,7 @@ def _is_finite(x: Any) -> bool:
     if x.dtype.char not in "fd" or not x.flags.c_contiguous:
         return False
     flat = x.reshape(-1)
-    return math.isfinite(flat.dot(flat))
+    return math.isfinite(np.vdot(flat, flat))  # which, unlike `dot`, does not warn where it overflows
 
 
 def without_unheard(F: Any, x: Any, g: Any) -> Any:

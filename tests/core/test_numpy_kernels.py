@@ -161,3 +161,16 @@ def test_products_of_matrices_in_every_memory_order(n: int, k: int, m: int, lead
             ):
                 assert got.dtype == dtype
                 np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-2 if dtype == "float32" else 1e-9)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("low", [-3e38, -np.inf])
+def test_masked_rows_are_normalised_without_a_warning(low: float) -> None:
+    x = np.array([[1, 2, low, low], [low, low, 3, low], [low] * 4], np.float32)
+    for rows in (x[:2], x if low > -np.inf else x[:2], np.repeat(x[:2], 300, axis=0)):
+        shares = kernels.softmax(rows, axis=1)
+        np.testing.assert_allclose(shares.sum(1), 1, rtol=1e-6)
+        np.testing.assert_allclose(kernels.logsumexp(rows, axis=1), np.logaddexp.reduce(rows.astype(np.float64), axis=1), rtol=1e-6)
+        y, kept = kernels.logsumexp_keeping(rows, axis=1)
+        np.testing.assert_array_equal(kept, shares)
+        assert np.isfinite(y).all()
