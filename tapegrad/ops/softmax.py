@@ -35,9 +35,13 @@ def wide_softmax(xp: Any, x: Any, /, *, axis: Any = -1) -> Any:
     return xp.softmax(xp.cast(x, float32) if is_half(x) else x, axis=axis)
 
 
-def _wide_softmax_step(F: Any, t: Any, x: Any, y: Any, axis: Any) -> Any:
-    c = _softmax_step(F, t, y, axis)
+def _narrowed(F: Any, c: Any, x: Any) -> Any:
+    """What was computed in float32 where `x` has half precision, in that again."""
     return F.cast(c, x.dtype) if is_half(x) else c
+
+
+def _wide_softmax_step(F: Any, t: Any, x: Any, y: Any, axis: Any) -> Any:
+    return _narrowed(F, _softmax_step(F, t, y, axis), x)
 
 
 wide_softmax.pullback(x=lambda F, g, x, y, axis: _wide_softmax_step(F, g, x, F.conj(y) if y.dtype.kind == "c" else y, axis))
@@ -54,13 +58,11 @@ def logsumexp(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -
 
 
 def _logsumexp_back(F: Any, g: Any, x: Any, shares: Any, axis: Any, keepdims: bool) -> Any:
-    c = put_back(F, g, x, axis, keepdims) * (F.conj(shares) if x.dtype.kind == "c" else shares)
-    return F.cast(c, x.dtype) if is_half(x) else c
+    return _narrowed(F, put_back(F, g, x, axis, keepdims) * (F.conj(shares) if x.dtype.kind == "c" else shares), x)
 
 
 def _logsumexp_forward(F: Any, t: Any, x: Any, shares: Any, axis: Any, keepdims: bool) -> Any:
-    v = F.sum(t * shares, axis=axis, keepdims=keepdims)
-    return F.cast(v, x.dtype) if is_half(x) else v
+    return _narrowed(F, F.sum(t * shares, axis=axis, keepdims=keepdims), x)
 
 
 logsumexp.keeping(shares=wide_softmax)

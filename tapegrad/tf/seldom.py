@@ -79,6 +79,12 @@ def _pulled(f: Any, like: Any, dtype: Any, g: Any) -> Tensor:
     return found
 
 
+def _depthwise(x: Any, w: Any, strides: Any, padding: Any, data_format: str, dilations: Any) -> Any:
+    """The convolution, with a dilation for each axis of the array instead of the two of an image."""
+    inner = list(dilations)[1:3] if data_format == "NHWC" else list(dilations)[2:4]
+    return EXPORTS["nn.depthwise_conv2d"](x, w, strides, padding, data_format, inner)
+
+
 @export("nn.depthwise_conv2d_backprop_input")
 def depthwise_conv2d_backprop_input(
     input_sizes: Any,
@@ -92,9 +98,7 @@ def depthwise_conv2d_backprop_input(
 ) -> Tensor:
     """The derivative of a depthwise convolution with respect to its input."""
     w = convert(filter)
-    conv = EXPORTS["nn.depthwise_conv2d"]
-    inner = list(dilations)[1:3] if data_format == "NHWC" else list(dilations)[2:4]
-    return _pulled(lambda x: conv(x, w, strides, padding, data_format, inner), input_sizes, w.array.dtype, out_backprop)
+    return _pulled(lambda x: _depthwise(x, w, strides, padding, data_format, dilations), input_sizes, w.array.dtype, out_backprop)
 
 
 @export("nn.depthwise_conv2d_backprop_filter")
@@ -110,9 +114,7 @@ def depthwise_conv2d_backprop_filter(
 ) -> Tensor:
     """The derivative of a depthwise convolution with respect to its filter."""
     x = convert(input)
-    conv = EXPORTS["nn.depthwise_conv2d"]
-    inner = list(dilations)[1:3] if data_format == "NHWC" else list(dilations)[2:4]
-    return _pulled(lambda w: conv(x, w, strides, padding, data_format, inner), filter_sizes, x.array.dtype, out_backprop)
+    return _pulled(lambda w: _depthwise(x, w, strides, padding, data_format, dilations), filter_sizes, x.array.dtype, out_backprop)
 
 
 # -- normalisation, dropout ----------------------------------------------------------------------------------------
