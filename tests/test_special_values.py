@@ -218,6 +218,39 @@ def test_plus_infinity_is_the_sum() -> None:
     assert gradients(tg.logaddexp, [INF, -INF], [1.0, -INF])[0].tolist() == [1.0, 0.5]
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_infinities_share_the_derivative_of_logsumexp(dtype: Any) -> None:
+    rows = np.array([[INF, 0.5, 800.0], [INF, INF, 1.0], [INF, -INF, 1.0], [-INF, -INF, -INF], [1.0, -INF, 1.0]], dtype)
+    expected = [[1, 0, 0], [0.5, 0.5, 0], [1, 0, 0], [0, 0, 0], [0.5, 0, 0.5]]
+    weights = tg.asarray(np.array([2.0, -3.0, 0.5], dtype))
+
+    def slopes(x: Any) -> Any:
+        return weights * tg.grad(lambda x: tg.sum(tg.nn.logsumexp(x, axis=1)))(x)
+
+    def total(x: Any) -> Any:
+        return tg.sum(slopes(x))
+
+    x = tg.asarray(rows)
+    assert gradient(lambda x: tg.nn.logsumexp(x, axis=1), rows).tolist() == expected
+    assert tg.jvp(lambda x: tg.nn.logsumexp(x, axis=1), (x,), (tg.ones_like(x),))[1].tolist() == [1, 1, 1, 0, 1]
+    second = tg.grad(total)(x).numpy()
+    assert not second[[0, 2, 3]].any()
+    np.testing.assert_allclose(second[4], [0.375, 0, -0.375], rtol=1e-3)
+
+
+def test_two_infinities_share_alike_in_logaddexp_and_logsumexp() -> None:
+    for x in itertools.product([INF, -INF, 1.5], repeat=2):
+        if x == (-INF, -INF):
+            continue  # the masked row, over which logsumexp is constant
+        alone = gradient(tg.nn.logsumexp, x)
+        np.testing.assert_array_equal(np.stack(gradients(tg.logaddexp, *x)), alone)
+
+
+def test_a_row_with_infinity_has_no_softmax() -> None:
+    for f in (tg.nn.softmax, tg.nn.log_softmax):
+        assert np.isnan(gradient(f, [INF, 0.5, 1.0])).all()
+
+
 # -- ties and repeated picks ----------------------------------------------------------------------------------------
 @pytest.mark.parametrize("f", [tg.max, tg.min])
 def test_equal_extremes_share_the_derivative(f: Function) -> None:

@@ -183,6 +183,7 @@ from tapegrad.kernels.numpy_sums import (  # noqa: F401  kernels too
     logaddexp,
     logsumexp,
     logsumexp_keeping,
+    shares,
     softmax,
     softplus,
     sum,

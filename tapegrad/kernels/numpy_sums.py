@@ -186,7 +186,23 @@ def logsumexp_keeping(x: Any, *, axis: Any = None, keepdims: bool = False) -> tu
         y, shares = logsumexp_keeping(x.astype(np.float32), axis=axis, keepdims=keepdims)
         return y.astype(x.dtype), shares
     e, s, m, finite = _exponentials(x, axis)
-    return _log_of_sum(s, m, finite, axis, keepdims), _shares(e, s, finite)
+    return _log_of_sum(s, m, finite, axis, keepdims), _limits(x, _shares(e, s, finite), s, finite, axis)
+
+
+def shares(x: Any, *, axis: Any = -1) -> Any:
+    """The derivative of logsumexp: the softmax, and where some elements are +inf what it tends to: they share alike in 1."""
+    e, s, _, finite = _exponentials(x, axis)
+    return _limits(x, _shares(e, s, finite), s, finite, axis)
+
+
+def _limits(x: Any, y: Any, s: Any, finite: bool, axis: Any) -> Any:
+    if finite or x.dtype.kind == "c":
+        return y
+    endless = s == np.inf
+    if not endless.any():
+        return y
+    top = (x == np.inf).astype(y.dtype)
+    return np.where(endless, top / _nonzero(sum(top, axis=axis, keepdims=True)), y)
 
 
 def _log_of_sum(s: Any, m: Any, finite: bool, axis: Any, keepdims: bool) -> Any:

@@ -230,6 +230,7 @@ from tapegrad.kernels.tensorflow_softmax import (  # noqa: F401
     log_softmax,
     logsumexp,
     logsumexp_keeping,
+    shares,
     softmax,
 )
 from tapegrad.kernels.tensorflow_sort import argsort, insertion_index, repeat, unique_index  # noqa: F401

@@ -37,17 +37,33 @@ def logsumexp(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def logsumexp_keeping(x: Any, *, axis: Any = None, keepdims: bool = False) -> tuple[Any, Any]:
-    """That, and the softmax, of half precision in float32."""
+    """That, and its derivative, of half precision in float32."""
     x = asarray(x)
     if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
-        y, shares = logsumexp_keeping(converted(x, F32), axis=axis, keepdims=keepdims)
-        return converted(y, x.dtype), shares
+        y, parts = logsumexp_keeping(converted(x, F32), axis=axis, keepdims=keepdims)
+        return converted(y, x.dtype), parts
     if x.dtype.kind != "f":
         return logsumexp(x, axis=axis, keepdims=keepdims), softmax(x, axis=axis)
-    e, s, m = _exponentials(x, axis)
-    y = add(log(s), m)
-    shares = divide(e, where(isfinite(s), where(equal(s, 0), 1, s), math.nan))
-    return y if keepdims else dropped(y, axis), shares
+    e, s, top = _limits(x, axis)
+    y = add(log(s), top)
+    return y if keepdims else dropped(y, axis), divide(e, where(equal(s, 0), 1, s))
+
+
+def shares(x: Any, *, axis: Any = -1) -> Any:
+    """The derivative of logsumexp: the softmax, and where some elements are +inf what it tends to: they share alike in 1."""
+    x = asarray(x)
+    if x.dtype.kind != "f":
+        return softmax(x, axis=axis)
+    e, s, _ = _limits(x, axis)
+    return divide(e, where(equal(s, 0), 1, s))
+
+
+def _limits(x: Any, axis: Any) -> tuple[Any, Any, Any]:
+    """Of each row less its largest element, 1 where that is +inf; their sum; and the largest element itself."""
+    top = largest(x, axis)
+    lowered = subtract(x, where(equal(top, -math.inf), 0, top))
+    e = exp(where(equal(x, math.inf), 0, lowered))
+    return e, sum(e, axis=axis, keepdims=True), top
 
 
 def _lowered(x: Any, axis: Any) -> Any:

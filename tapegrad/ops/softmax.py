@@ -17,7 +17,10 @@ def _over_axes(draw: Any) -> Any:
 
 @primitive(laws=_over_axes)
 def softmax(xp: Any, x: Any, /, *, axis: Any = -1) -> Any:
-    """exp(x) / sum(exp(x)) over axes, without overflow; zeros over a row that is all -inf."""
+    """exp(x) / sum(exp(x)) over axes, without overflow; zeros over a row that is all -inf.
+
+    A row with +inf has none, for with several of them it depends on how they grow: NaN, and so are its derivatives.
+    """
     return xp.softmax(x, axis=axis)
 
 
@@ -31,8 +34,11 @@ softmax.pushforward(x=_softmax_step)
 
 @primitive(laws=_over_axes, public=False)
 def wide_softmax(xp: Any, x: Any, /, *, axis: Any = -1) -> Any:
-    """The softmax, of half precision in float32: shares of many, which half precision has no digits for."""
-    return xp.softmax(xp.cast(x, float32) if is_half(x) else x, axis=axis)
+    """The derivative of logsumexp: the softmax, of half precision in float32, whose digits shares of many need.
+
+    Elements of +inf share alike in 1, as those of logaddexp do, and all others have 0: what the softmax tends to where they grow alike.
+    """
+    return xp.shares(xp.cast(x, float32) if is_half(x) else x, axis=axis)
 
 
 def _narrowed(F: Any, c: Any, x: Any) -> Any:
@@ -52,6 +58,7 @@ wide_softmax.pushforward(x=lambda F, t, y, axis: _softmax_step(F, F.cast(t, y.dt
 def logsumexp(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """log(sum(exp(x))) over axes, without overflow; -inf over a row that is all -inf, with derivative 0.
 
+    It is +inf over a row with +inf: the derivative there is 1, which several such elements share equally, and that for others is 0.
     Half precision is computed in float32: a sum of more than 65,504 ones is infinite in float16.
     """
     return xp.logsumexp(x, axis=axis, keepdims=keepdims)
@@ -72,7 +79,7 @@ logsumexp.pushforward(x=_logsumexp_forward)
 
 @primitive(laws=_over_axes)
 def log_softmax(xp: Any, x: Any, /, *, axis: Any = -1) -> Any:
-    """x - logsumexp(x) over axes; -inf over a row that is all -inf, with derivative 0."""
+    """x - logsumexp(x) over axes; -inf over a row that is all -inf, with the derivative of x alone; NaN over a row with +inf."""
     return xp.log_softmax(x, axis=axis)
 
 
