@@ -131,7 +131,7 @@ def backward(
 ) -> dict[Node, tuple[Any, bool]]:
     """The cotangents of the sources (of all leaves, if None), each with whether its buffer is the engine's own.
 
-    `check` is called with the nodes that take part, newest first; `step(node, g, pull)` is called in the place of each pull.
+    `check` is called with the nodes whose steps are taken, newest first; `step(node, g, pull)` is called in the place of each pull.
     `mixed`: there may be leaves with parents, which other recorders know.  `whole`: the steps that made sources are taken
     even if nothing is asked for beyond them.
     """
@@ -140,12 +140,13 @@ def backward(
     before, engine._swept.recorder = engine._swept.recorder, recorder
     found: dict[Node, tuple[Any, bool]] = {}
     try:
+        halts = _halts(order, sources, mixed)
         if check is not None:
-            check(order)
+            check(order if whole or not halts else [n for n in order if n not in halts or _leads_on(n)])
         for node, g in seeds:
             if node.mark is token:
                 receive(node, g)
-        _run(order, _halts(order, sources, mixed), found, recorded, let, step, whole)
+        _run(order, halts, found, recorded, let, step, whole)
         for node in leaves:
             if node.mark is token and node.grad is not None and node in wanted:
                 found[node] = (node.grad, node.own)
@@ -205,6 +206,11 @@ def _run(
         raise
 
 
+def _leads_on(node: Node) -> bool:
+    """Whether the step of a node leads to others that take part in the sweep."""
+    return any(p is not None and p.mark is node.mark for p in parents(node))
+
+
 def _halted(node: Node, found: dict[Node, tuple[Any, bool]], recorded: bool, whole: bool) -> Callable[[Node, Any], None]:
     """Take the cotangent of a source, as its hooks leave it; give what passes it on."""
     op = node.op
@@ -215,7 +221,7 @@ def _halted(node: Node, found: dict[Node, tuple[Any, bool]], recorded: bool, who
                 g = call(g)
         own = False
     found[node] = (g, own)
-    if not whole and all(p is None or p.mark is not node.mark for p in parents(node)):
+    if not whole and not _leads_on(node):
         return _end
     if type(op) is Hooked:
         return functools.partial(_beyond, op, recorded)

@@ -14,7 +14,9 @@ from tapegrad.core.tensor import linked
 from tapegrad.torch._node_names import HIDDEN, Shown, name_of, parsed, pattern_of, saved
 from tapegrad.torch._packing import Packed, SavedTensor, saved_tensor
 from tapegrad.torch._recorder import IMPLICIT, is_leaf_node, own
+from tapegrad.torch._stale import Stale, is_barred
 from tapegrad.torch._tensor import STYLE, auto_of, wrap
+from tapegrad.torch._views import node_before
 from tapegrad.torch._watching import SHOWN, Handle
 
 
@@ -346,7 +348,7 @@ def grad_fn(x: Any) -> Any:
 def output_nr(x: Any) -> int:
     """Which output of its `grad_fn` a tensor is."""
     info = getattr(x, "_view", None)
-    node = own(x.node)
+    node = own(node_before(x) if isinstance(x, Stale) and is_barred(x) else x.node)
     if info is not None and info.several is not None and node is not None:
         number: int = info.several[1]
         return number

@@ -100,7 +100,7 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         if store_of(x).fresh:
             spoil(store_of(x), x)
         return
-    if basic and info is not None and not info.cut:
+    if basic and info is not None and (not info.cut or (type(raw) is np.ndarray and 0 in raw.strides)):
         part = take(x, _picker(index), putter(index)) if index != () else x
         _inplace.commit(part, _spread(v, part.array.shape), before)
         return

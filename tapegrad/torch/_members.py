@@ -29,7 +29,7 @@ def _requires_grad(self: Any) -> bool:
     if node is not None:
         return own(node) is not None
     info = view_of(self)  # taken where nothing was recorded, of a tensor that requires one
-    return info is not None and not info.cut and own(info.base.node) is not None
+    return info is not None and (not info.cut or info.is_barred) and own(info.base.node) is not None
 
 
 def _set_requires_grad(self: Any, value: bool) -> None:

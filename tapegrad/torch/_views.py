@@ -6,6 +6,7 @@ swapped, so that the next to read one regenerates it.  Nothing is asked of a ten
 
 from __future__ import annotations
 
+import math
 import weakref
 from typing import TYPE_CHECKING, Any, final
 
@@ -228,9 +229,25 @@ def put_back(info: View, new: Any) -> Any:
     parents = [wrap(info.base.array, info.base.node)]
     for run, _ in info.steps[:-1]:
         parents.append(run(parents[-1]))
+        if math.prod(parents[-1].array.shape) > math.prod(parents[-2].array.shape):
+            return _put_where_repeated(info, parents[0], new)
     for parent, (run, back) in zip(reversed(parents), reversed(info.steps), strict=True):
         new = back(parent, new) if back is not None else _put_anywhere(parent, run, new)
     if new.node is not None and new.node.op.name != "put":  # a view of all elements: nothing of the base is left
+        tag(new.node, "=torch::autograd::CopySlices")
+    return new
+
+
+def _put_where_repeated(info: View, base: Any, new: Any) -> Any:
+    """The same for a view of what shows elements several times: the others that show what was written are not to undo it."""
+
+    def run(t: Any) -> Any:
+        for step, _ in info.steps:
+            t = step(t)
+        return t
+
+    new = _put_anywhere(base, run, new)
+    if new.node is not None:
         tag(new.node, "=torch::autograd::CopySlices")
     return new
 

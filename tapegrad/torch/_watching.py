@@ -15,6 +15,7 @@ from tapegrad.torch._elsewhere import LEVELS, lend
 from tapegrad.torch._recorder import is_leaf_node, own
 from tapegrad.torch._stale import Stale, is_barred
 from tapegrad.torch._tensor import STYLE, Tensor, auto_of, beside, wrap
+from tapegrad.torch._views import node_before
 from tapegrad.torch.utils.hooks import RemovableHandle
 
 #: Called in the place of each pull, where somebody looks on.
@@ -150,11 +151,13 @@ def register_post_accumulate_grad_hook(x: Any, hook: Any) -> Handle:
 
 def retain_grad(x: Any) -> None:
     """Let a computed tensor keep its gradient in `grad`."""
+    auto = auto_of(x)
+    if auto.retains or (isinstance(x, Stale) and is_barred(x) and x.requires_grad and node_before(x) is None):
+        return  # it does, or no node is known that it could have: as of a leaf
     node = own(x.node)
     if node is None:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    auto = auto_of(x)
-    if is_leaf_node(node) or auto.retains:
+    if is_leaf_node(node):
         return
     auto.retains = True
     key = id(x)

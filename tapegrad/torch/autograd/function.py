@@ -235,7 +235,7 @@ def _forbid_writes(y: Any, name: str, number: int | None) -> None:
         if number is not None:
             info.several = name, number
         else:
-            info.custom = name
+            info.custom, info.several = name, None
 
 
 def _is_constant(y: Any, fixed: set[int]) -> bool:
