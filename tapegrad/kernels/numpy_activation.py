@@ -43,18 +43,18 @@ def step(x: Any) -> Any:
     return np.greater(x, 0).astype(x.dtype)
 
 
+@np.errstate(over="ignore")  # as a decorator 0.6 us, as a context 1.0
 def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x)): exp of a large -x is infinite, and 1 / inf is the right 0."""
     if x.dtype.kind in "biu":
         x = x.astype(np.exp(x[:0] if x.ndim else x).dtype)  # minus an unsigned integer is none
     one = _ONE.get(x.dtype)
-    with np.errstate(over="ignore"):
-        if one is None or type(x) is not np.ndarray or not x.ndim:  # without axes an op gives a scalar, which is no buffer
-            return 1 / (1 + np.exp(-x))
-        y = np.negative(x)
-        np.exp(y, y)
-        np.add(y, one, y)
-        return np.divide(one, y, y)
+    if one is None or type(x) is not np.ndarray or not x.ndim:  # without axes an op gives a scalar, which is no buffer
+        return 1 / (1 + np.exp(-x))
+    y = np.negative(x)
+    np.exp(y, y)
+    np.add(y, one, y)
+    return np.divide(one, y, y)
 
 
 def square_grad(g: Any, x: Any) -> Any:

@@ -74,14 +74,24 @@ def _outer(x1: Any, x2: Any) -> Any:
 
 
 def adjoint_matmul(x1: Any, x2: Any) -> Any:
+    if x1.ndim == 2 == x2.ndim and (dtype := x1.dtype) is x2.dtype and dtype.char in "fd" and x2.flags.c_contiguous:
+        k, n = x1.shape
+        if k == x2.shape[0] != 1:
+            return x1.T.dot(x2) if n * x2.shape[1] <= 8192 else np.matmul(x1.T, x2)
     return matmul(matrix_adjoint(x1), x2)
 
 
 def matmul_adjoint(x1: Any, x2: Any) -> Any:
-    if x1.ndim == 2 and 4 <= x1.shape[0] <= 64 and x2.size >= 1 << 14 and x2.dtype.kind == "f":
-        # OpenBLAS is up to twice as fast with the larger matrix first and nothing transposed (measured: 84 us against 156 for
-        # 16x784 and 256x784 in float32)
-        return np.ascontiguousarray(matmul(x2, x1.mT).mT)
+    if x1.ndim == 2 == x2.ndim and (dtype := x1.dtype) is x2.dtype and dtype.char in "fd":
+        n, k = x1.shape
+        m, depth = x2.shape
+        if k == depth != 1:
+            if n * m <= 1024:
+                return x1.dot(x2.T)  # measured for 16x256 and 64x256 in float32: 5.4 us, turned 6.1; twice as many rows 29, turned 28
+            if 4 <= n <= 64 and m * k >= (1 << 13 if n <= 32 else 1 << 14):
+                # OpenBLAS is up to twice as fast with the larger matrix first and nothing transposed (measured: 84 us against
+                # 156 for 16x784 and 256x784 in float32; 6.4 against 8.2 for 16x64 and 128x64)
+                return np.ascontiguousarray(matmul(x2, x1.T).T)
     return matmul(x1, matrix_adjoint(x2))
 
 

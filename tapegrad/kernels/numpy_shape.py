@@ -96,9 +96,14 @@ def getitem(x: Any, index: Any) -> Any:
     return x[index]
 
 
-def parts(x: Any, cuts: Any, axis: int) -> tuple[Any, ...]:
+def parts(x: Any, cuts: tuple[int, ...], axis: int) -> tuple[Any, ...]:
+    return tuple([x[index] for index in _between(cuts, axis)])
+
+
+@functools.lru_cache(maxsize=256)
+def _between(cuts: tuple[int, ...], axis: int) -> list[tuple[slice, ...]]:
     before = (slice(None),) * axis
-    return tuple([x[(*before, slice(a, b))] for a, b in itertools.pairwise(cuts)])
+    return [(*before, slice(a, b)) for a, b in itertools.pairwise(cuts)]
 
 
 def take(x: Any, indices: Any, *, axis: int | None = None) -> Any:

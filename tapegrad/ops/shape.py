@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from typing import Any
@@ -230,6 +231,8 @@ def split(F: Any, x: Any, /, sections: Any, *, axis: int = 0) -> tuple[Any, ...]
     Raises ShapeError where the parts would not be equal.
     """
     n = _length("split(x, sections)", x, axis)
+    if type(sections) is int and type(n) is int and sections > 0 and not n % sections:
+        return F.parts(x, _equal_cuts(n, sections), axis % len(x.shape))
     if not hasattr(sections, "__iter__"):
         if sections < 1 or n % sections:
             raise ShapeError(f"split(x, sections): expected x.shape[{axis}] % sections == 0, got {n} % {sections}")
@@ -241,6 +244,12 @@ def split(F: Any, x: Any, /, sections: Any, *, axis: int = 0) -> tuple[Any, ...]
         return F.parts(x, cuts, axis)
     before = (slice(None),) * axis  # NumPy's slices: from the end, beyond it, overlapping
     return tuple(F.getitem(x, (*before, slice(a, b))) for a, b in itertools.pairwise(cuts))
+
+
+@functools.lru_cache(maxsize=256)
+def _equal_cuts(n: int, sections: int) -> tuple[int, ...]:
+    step = n // sections
+    return tuple(k * step for k in range(sections + 1))
 
 
 @linear(laws=lambda draw: (draw.array("n", "m"), {"k": draw.choice(0, 1, -1)}))

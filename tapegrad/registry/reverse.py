@@ -43,7 +43,7 @@ def pull_source(variant: Variant, *, recorded: bool, guarded: bool = False) -> s
     op = variant.op
     lines = ["def pull(node, g):", "    mark = node.mark"]
     if not recorded and (guarded or _uses_space(op)):
-        kind = "type(next(c for c in g if c is not None))" if op.outputs else "type(g)"
+        kind = "type(next(c for c in g if c is not None) if g[0] is None else g[0])" if op.outputs else "type(g)"
         lines += [f"    F = SPACES.get({kind}) or space_of_type({kind})"]
         if op.accumulates:
             lines += ["    F = F.deferring"]

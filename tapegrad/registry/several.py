@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.core.node import Node, Recorded, make_node
+from tapegrad.core.node import Node, Recorded, make_node, tick
 from tapegrad.core.recorder import state
-from tapegrad.core.tensor import linked, tensor
+from tapegrad.core.tensor import Tensor, tensor
 from tapegrad.registry.call import owned
-from tapegrad.registry.op import spec_of
+from tapegrad.registry.op import Spec, spec_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,7 +26,7 @@ def record(op: Op, ys: tuple[Any, ...], raws: Any, nodes: Any, params: Any, vari
     qs = nodes if len(differentiable) == len(nodes) else tuple(
         [n if a in differentiable else None for a, n in zip(op.arrays, nodes, strict=True)]
     )
-    p = next((r for r in qs if r is not None), None)
+    p = qs[0] if len(qs) == 1 else next((r for r in qs if r is not None), None)
     if p is None:
         return named(op, map(tensor, ys))
     owners = p.owners
@@ -37,7 +37,13 @@ def record(op: Op, ys: tuple[Any, ...], raws: Any, nodes: Any, params: Any, vari
         owners = found
     given = (raws, params, (ys,))
     values = [spec_of(given[k][i]) if as_spec else given[k][i] for k, i, as_spec in variant.layout]
-    hub = make_node(variant, p, qs, tuple(values), tuple([spec_of(y) for y in ys]), owners)
+    specs = []
+    for y in ys:
+        spec = Spec()
+        spec.shape = y.shape
+        spec.dtype = y.dtype
+        specs.append(spec)
+    hub = make_node(variant, p, qs, tuple(values), tuple(specs), owners)
     return named(op, picked(ys, hub))
 
 
@@ -57,17 +63,37 @@ _NAMED: dict[str, Any] = {}
 def picked(ys: tuple[Any, ...], hub: Node) -> tuple[Any, ...]:
     """Each output as a Tensor with a node of its own below the hub."""
     count, owners = len(ys), hub.owners
-    return tuple(
-        [
-            linked(y, make_node(PICK, hub, None, k, count, owners)) if y.dtype.kind in _INEXACT else tensor(y)
-            for k, y in enumerate(ys)
-        ]
-    )
+    keep = owners.keep
+    made = []
+    for y in ys:  # `linked(y, make_node(...))`, with no call for an output: a cell of four gates has four in each step
+        t = Tensor()
+        t.array = y
+        t.like = None
+        if y.dtype.kind in _INEXACT:
+            n = Node()
+            n.op = PICK
+            n.p = hub
+            n.q = None
+            n.s = len(made)
+            n.t = count
+            n.seq = tick()
+            n.owners = owners
+            n.grad = None
+            n.mark = None
+            keep(n)
+            t.node = n
+        else:
+            t.node = None
+        made.append(t)
+    return tuple(made)
 
 
-def filled(F: Any, g: list[Any], specs: tuple[Any, ...]) -> tuple[Any, ...]:
+def filled(F: Any, g: list[Any], specs: tuple[Spec, ...]) -> tuple[Any, ...]:
     """The cotangents of all outputs; zeros for those that nothing depends on."""
-    return tuple(F.zeros(s.shape, dtype=s.dtype) if c is None else c for c, s in zip(g, specs, strict=True))
+    for c in g:
+        if c is None:
+            return tuple([F.zeros(s.shape, dtype=s.dtype) if c is None else c for c, s in zip(g, specs, strict=True)])
+    return tuple(g)
 
 
 def _pull_pick(node: Node, g: Any) -> None:
