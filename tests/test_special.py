@@ -1,5 +1,6 @@
 """Special functions: values and derivatives against mpmath where they are hard, and against SciPy and PyTorch elsewhere."""
 
+import itertools
 import math
 
 import numpy as np
@@ -180,6 +181,34 @@ def test_the_derivatives_of_betaln_do_not_cancel(a, b):
     assert float(y) == pytest.approx(float(mp.log(mp.beta(a, b))), rel=1e-13)
     assert float(ga) == pytest.approx(float(mp.digamma(a) - mp.digamma(a + b)), rel=2e-15 * 5)
     assert float(gb) == pytest.approx(float(mp.digamma(b) - mp.digamma(a + b)), rel=2e-15 * 5)
+
+
+def assert_nearly_all_digits(found, exact):
+    assert abs((mp.mpf(float(found)) - exact) / exact) < 2e-15, f"got {float(found):.17g}, expected {mp.nstr(exact, 17)}"
+
+
+@pytest.mark.parametrize("x", [1 + 1e-8, 1 - 3e-9, 0.71, 1.4999, 1.5, 1.7, 2 - 1e-10, 2 + 1e-7, 2.49])
+def test_the_logarithm_of_gamma_keeps_its_digits_about_its_zeros(x):
+    assert_nearly_all_digits(SP.gammaln(tg.asarray(np.array([x, 7.5])))[0], mp.loggamma(mp.mpf(x)))
+
+
+@pytest.mark.parametrize(("a", "b"), [(255.7, 1.4e8), (0.3, 1e12), (12.5, 1e15), (9.9, 10.1), (40.8, 37.7), (1e-200, 50.0), (3e5, 2e5)])
+def test_the_beta_function_of_large_arguments_keeps_its_digits(a, b):
+    exact = mp.loggamma(mp.mpf(a)) + mp.loggamma(mp.mpf(b)) - mp.loggamma(mp.mpf(a) + mp.mpf(b))
+    for x, y in itertools.permutations([tg.asarray(np.float64(a)), tg.asarray(np.float64(b))]):
+        assert_nearly_all_digits(SP.betaln(x, y), exact)
+        if abs(exact) < 100:
+            assert abs(mp.mpf(float(SP.beta(x, y))) / mp.exp(exact) - 1) < 2e-15 * (1 + abs(exact))
+
+
+@pytest.mark.parametrize("x", [1e-5, -3e-4, 0.03, 0.99, 1.01, -20.0])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_what_the_hyperbolic_tangent_takes_off_keeps_its_digits(x, dtype):
+    x = np.array([x], dtype)
+    exact = mp.mpf(float(x[0])) - mp.tanh(mp.mpf(float(x[0])))
+    found = tg.nn.tanhshrink(tg.asarray(x))
+    assert found.dtype == dtype
+    assert float(found[0]) == pytest.approx(float(exact), rel=8 * float(np.finfo(dtype).eps))
 
 
 HIGHER = {

@@ -175,6 +175,7 @@ from tapegrad.kernels.numpy_shape import (  # noqa: F401  kernels too
 )
 from tapegrad.kernels.numpy_special_cases import expm1, tanh  # noqa: F401  kernels too
 from tapegrad.kernels.numpy_sums import (  # noqa: F401  kernels too
+    HALVES,
     cross_entropy,
     cross_entropy_grad,
     cross_entropy_keeping,
@@ -190,8 +191,6 @@ from tapegrad.kernels.numpy_sums import (  # noqa: F401  kernels too
     sum_to,
 )
 from tapegrad.kernels.numpy_where import where  # noqa: F401  a kernel too
-
-_HALVES = frozenset(["float16", "bfloat16"])
 
 _np: Any = np  # whose type hints know `keepdims` as True and as False, but not as a bool
 #: Kernels of modules that are imported when one of them is first asked for: together they take as long as a tenth of the package.
@@ -324,7 +323,7 @@ def argmin(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 def norm2(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """sqrt(sum(abs(x)**2)), scaled by the largest element where squares would overflow or vanish."""
-    if x.dtype.itemsize == 2 and x.dtype.name in _HALVES:
+    if x.dtype.itemsize == 2 and x.dtype.name in HALVES:
         return norm2(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype)
     with np.errstate(over="ignore", under="ignore"):
         y = np.sqrt(_squares(x, axis))

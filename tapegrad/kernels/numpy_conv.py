@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.kernels import numpy_pointwise
+from tapegrad.kernels.numpy_sums import HALVES
 from tapegrad.kernels.remembered import remembered
 
 if TYPE_CHECKING:
@@ -211,7 +212,7 @@ def _row_by_row(a: Any, g: Any, size: Ints, stride: Ints, dilation: Ints) -> Any
 
 def _wide(dtype: Any) -> Any:
     """The dtype in which products are added up."""
-    return np.dtype(np.float32) if dtype.itemsize == 2 and dtype.name in ("float16", "bfloat16") else dtype
+    return np.dtype(np.float32) if dtype.itemsize == 2 and dtype.name in HALVES else dtype
 
 
 def _channels_outermost(x: Any, padding: Pairs, dtype: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.kernels.numpy_conv import output_size
+from tapegrad.kernels.numpy_sums import HALVES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -132,7 +133,7 @@ def _axes_by_stride(x: Any) -> list[int]:
 
 
 def _is_half(dtype: Any) -> bool:
-    return dtype.itemsize == 2 and dtype.name in ("float16", "bfloat16")
+    return dtype.itemsize == 2 and dtype.name in HALVES
 
 
 def _lowest(dtype: Any) -> Any:

@@ -6,9 +6,12 @@ wait for each other, and so is rounded in another order, less often.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
+
+from tapegrad.kernels.numpy_sums import HALVES
 
 _REAL = frozenset("fd")
 _FLOATS = frozenset("fdFD")
@@ -46,6 +49,21 @@ def _folded(x: Any) -> Any:
     return x
 
 
+def _in_single(kernel: Any) -> Any:
+    """The kernel, which goes over half precision in float32: the sum of 2,048 ones in float16 does not change with one more."""
+
+    @functools.wraps(kernel)
+    def computed(x: Any, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
+        result = np.dtype(dtype) if dtype is not None else x.dtype
+        if result.itemsize == 2 and result.name in HALVES:
+            y = kernel(x.astype(np.float32), axis=axis, include_initial=include_initial)
+            return y.astype(result)
+        return kernel(x, axis=axis, dtype=dtype, include_initial=include_initial)
+
+    return computed
+
+
+@_in_single
 def cumulative_sum(x: Any, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
     if axis is None or include_initial or not np.ndim(x):
         return np.cumulative_sum(x, axis=axis, dtype=dtype, include_initial=include_initial)
@@ -78,6 +96,7 @@ def _by_triangles(x: Any) -> Any:
     return y.reshape(shape)
 
 
+@_in_single
 def cumulative_prod(x: Any, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
     if axis is None or include_initial or not np.ndim(x):
         return np.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial)

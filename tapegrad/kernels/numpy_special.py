@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.kernels import numpy_error
+from tapegrad.kernels import numpy_error, numpy_gamma
 
 
 def _precise(kernel: Any) -> Any:
@@ -63,10 +63,10 @@ erfcx = _scipy("erfcx")
 erfinv = _scipy("erfinv")
 erfcinv = _scipy("erfcinv")
 gamma = _scipy("gamma")
-gammaln = _scipy("gammaln")
+gammaln = _precise(numpy_gamma.gammaln)
 digamma = _scipy("psi")
-beta = _scipy("beta")
-betaln = _scipy("betaln")
+beta = _precise(numpy_gamma.beta)
+betaln = _precise(numpy_gamma.betaln)
 betainc = _scipy("betainc")
 gammainc = _scipy("gammainc")
 gammaincc = _scipy("gammaincc")

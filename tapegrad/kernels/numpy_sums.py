@@ -10,7 +10,8 @@ import numpy as np
 
 from tapegrad.kernels.numpy_shape import numbers
 
-_HALVES = frozenset(["float16", "bfloat16"])
+#: The dtypes of half precision: what is added up, or multiplied, in float32.
+HALVES = frozenset(["float16", "bfloat16"])
 _np: Any = np  # whose type hints know `keepdims` as True and as False, but not as a bool
 
 
@@ -20,7 +21,7 @@ def sum(x: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) 
         if x.dtype.kind == "c" and np.dtype(dtype).kind != "c":
             x = x.real
         return sum(x.astype(dtype), axis=axis, keepdims=keepdims).astype(dtype)
-    if x.dtype.itemsize == 2 and x.dtype.name in _HALVES:
+    if x.dtype.itemsize == 2 and x.dtype.name in HALVES:
         return _np.add.reduce(x, axis=axis, dtype=np.float32, keepdims=keepdims).astype(x.dtype)
     if x.dtype.kind in "bui":
         return np.sum(x, axis=axis, keepdims=keepdims)
@@ -64,10 +65,23 @@ def _over_rows(x: Any, axes: Any) -> Any:
     width, count = math.prod(shape[after:]), math.prod(shape[first:after])
     if count < (4 if first else 64) or not width:
         return None
-    rows = x.reshape(*shape[:first], count, width)
-    if not first:
-        return _ones(count, x.dtype.char).dot(rows).reshape(shape[after:])
-    return np.matmul(_ones(count, x.dtype.char), rows).reshape(*shape[:first], *shape[after:])
+    return _added_rows(x.reshape(*shape[:first], count, width)).reshape(*shape[:first], *shape[after:])
+
+
+def _added_rows(x: Any) -> Any:
+    """The sum of the rows of matrices, (..., n, k) -> (..., k).
+
+    Many rows are added up by 512 first, for one total of all loses digits with each row (measured for 100,000 rows of three float32
+    near a million: off by 300 in the mean, by 0.02 in parts, in 60 us and not 45).
+    """
+    n, char = x.shape[-2], x.dtype.char
+    if n < 2048 or char != "f":
+        ones = _ones(n, char)
+        return ones.dot(x) if x.ndim == 2 else np.matmul(ones, x)
+    parts = n >> 9
+    whole = parts << 9
+    y = _added_rows(np.matmul(_ones(512, char), x[..., :whole, :].reshape(*x.shape[:-2], parts, 512, x.shape[-1])))
+    return y + np.matmul(_ones(n - whole, char), x[..., whole:, :]) if whole < n else y
 
 
 def _total(x: Any) -> Any:
@@ -92,7 +106,7 @@ def sum_to(x: Any, shape: tuple[int, ...]) -> Any:
     extra = x.ndim - len(shape)
     if extra == 1 and x.ndim == 2 and shape[0] == x.shape[1] and x.dtype.kind == "f" and x.dtype.itemsize >= 4:
         # BLAS adds up rows several times faster than a reduction does (measured for 16x256: 0.5 us and 1.5; for 256x256: 2.8 and 8.3)
-        return _ones(len(x), x.dtype.char).dot(x)
+        return _added_rows(x)
     axes = tuple(range(extra)) + tuple(
         i + extra for i, n in enumerate(shape) if n == 1 and x.shape[i + extra] != 1
     )
@@ -174,7 +188,7 @@ def _shares(e: Any, s: Any, finite: bool) -> Any:
 
 def logsumexp(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """log(sum(exp(x))); half precision is computed in float32."""
-    if x.dtype.itemsize == 2 and x.dtype.name in _HALVES:
+    if x.dtype.itemsize == 2 and x.dtype.name in HALVES:
         return logsumexp(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype)
     _, s, m, finite = _exponentials(x, axis)
     return _log_of_sum(s, m, finite, axis, keepdims)
@@ -182,7 +196,7 @@ def logsumexp(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 def logsumexp_keeping(x: Any, *, axis: Any = None, keepdims: bool = False) -> tuple[Any, Any]:
     """That, and the softmax, of half precision in float32."""
-    if x.dtype.itemsize == 2 and x.dtype.name in _HALVES:
+    if x.dtype.itemsize == 2 and x.dtype.name in HALVES:
         y, shares = logsumexp_keeping(x.astype(np.float32), axis=axis, keepdims=keepdims)
         return y.astype(x.dtype), shares
     e, s, m, finite = _exponentials(x, axis)
