@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any, final
 
 from tapegrad.core import engine
+from tapegrad.core.marks import LentFrom, clean, swept
 from tapegrad.core.node import WATCH, Node, Recorded, parents, receive
 
 if TYPE_CHECKING:
@@ -48,14 +49,16 @@ class Hooked(Recorded):
 
     def pull(self, node: Node, g: Any) -> None:
         """The calls, then the op's step."""
-        for call in self.before:
-            g = call(g)
+        with LentFrom(node):
+            for call in self.before:
+                g = call(g)
         self.onwards(node, g, recorded=False)
 
     def pull_recorded(self, node: Node, g: Any) -> None:
         """The same on Tensors."""
-        for call in self.before:
-            g = call(g)
+        with LentFrom(node):
+            for call in self.before:
+                g = call(g)
         self.onwards(node, g, recorded=True)
 
     def onwards(self, node: Node, g: Any, *, recorded: bool) -> None:
@@ -82,9 +85,10 @@ def _end(node: Node, g: Any) -> None:
 
 def _beyond(op: Hooked, recorded: bool, node: Node, g: Any) -> None:
     """The step of a source, whose value's own calls have been made."""
-    for call in op.before:
-        if hasattr(call, "pre"):
-            g = call(g)
+    with LentFrom(node):
+        for call in op.before:
+            if hasattr(call, "pre"):
+                g = call(g)
     op.onwards(node, g, recorded=recorded)
 
 
@@ -137,7 +141,7 @@ def backward(
     """
     wanted = _ALL if sources is None else set(sources)
     token, order, leaves = engine._collect([n for n, _ in seeds], wanted, recorder)
-    before, engine._swept.recorder = engine._swept.recorder, recorder
+    before, swept.recorder = swept.recorder, recorder
     found: dict[Node, tuple[Any, bool]] = {}
     try:
         halts = _halts(order, sources, mixed)
@@ -152,8 +156,8 @@ def backward(
                 found[node] = (node.grad, node.own)
         return found
     finally:
-        engine._swept.recorder = before
-        engine._clean(token, (order, leaves))
+        swept.recorder = before
+        clean(token, (order, leaves))
 
 
 def _halts(order: list[Node], sources: Sequence[Node] | None, mixed: bool) -> set[Node]:
@@ -216,9 +220,10 @@ def _halted(node: Node, found: dict[Node, tuple[Any, bool]], recorded: bool, who
     op = node.op
     g, own = node.grad, node.own
     if type(op) is Hooked:
-        for call in op.before:
-            if not hasattr(call, "pre"):
-                g = call(g)
+        with LentFrom(node):
+            for call in op.before:
+                if not hasattr(call, "pre"):
+                    g = call(g)
         own = False
     found[node] = (g, own)
     if not whole and not _leads_on(node):

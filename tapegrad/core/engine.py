@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import _thread
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
+from tapegrad.core.marks import Busy, Sweep, clean, marking, set_aside, swept
 from tapegrad.core.node import SPENT, WATCH, Masked, Node, parents, receive
 
 if TYPE_CHECKING:
-    import threading
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tapegrad.core.recorder import Owners, Recorder
 
@@ -18,53 +17,6 @@ if TYPE_CHECKING:
 FOREIGN: list[Callable[[str, Exception, Any], Exception]] = []
 
 by_age = attrgetter("seq")
-#: Held while nodes are marked; never while a rule runs.
-_marking = _thread.allocate_lock()
-
-
-class _Swept(_thread._local):
-    recorder: Recorder | None = None
-    #: The thread for which this one sweeps, while that waits for it; None for itself.
-    thread: int | None = None
-    guarded = False  # inside a step of a sweep that goes by guarded steps: so do sweeps that it makes
-
-
-_swept = _Swept()
-
-
-def sweep_for(thread: int) -> None:
-    """Let this thread sweep in place of another, which waits for it: what that one's sweeps have under way is set aside, not waited for."""
-    _swept.thread = thread
-
-
-def thread_number() -> int:
-    """The thread for which this one sweeps: itself, or one that waits for it."""
-    return _swept.thread or _thread.get_ident()
-
-
-def sweeping() -> Recorder | None:
-    """The recorder for which this thread sweeps; None for nobody in particular."""
-    return _swept.recorder
-
-
-@final
-class _Sweep:
-    """The token of one sweep: nodes that take part carry it as their mark."""
-
-    __slots__ = ("done", "over", "set_aside", "switches", "thread")
-
-    def __init__(self) -> None:
-        self.thread = thread_number()
-        self.over = False
-        self.switches = False  # whether the loop goes on with guarded steps after a `Masked`
-        self.done: threading.Event | None = None  # made by the first who waits
-        self.set_aside: list[tuple[Node, Any, Any, Any]] = []  # what an outer sweep of this thread had there
-
-
-class _Busy(Exception):
-    def __init__(self, other: _Sweep, event: threading.Event) -> None:
-        self.other = other
-        self.event = event
 
 
 def sweep(
@@ -87,7 +39,7 @@ def sweep(
     token, order, leaves = _collect([n for n, _ in seeds], wanted, recorder)
     order = _without_ends(token, order, leaves, wanted)
     touched: tuple[list[Node], ...] = (order, leaves)
-    before, _swept.recorder = _swept.recorder, recorder
+    before, swept.recorder = swept.recorder, recorder
     try:
         for node, g in seeds:
             if node.mark is token:
@@ -96,7 +48,7 @@ def sweep(
         halts = _halts(order, wanted, stops)
         start = 0
         token.switches = True
-        guarded = _swept.guarded
+        guarded = swept.guarded
         for halt, node in halts:
             guarded = _run(order, start, halt, recorded, consumed, guarded)
             start = halt
@@ -117,8 +69,8 @@ def sweep(
                     found[node] = g
         return [found.get(n) if n is not None else None for n in sources]
     finally:
-        _swept.recorder = before
-        _clean(token, touched)
+        swept.recorder = before
+        clean(token, touched)
 
 
 def _run(
@@ -164,7 +116,7 @@ def _run_guarded(nodes: Iterator[Node], recorded: bool, consumed: Owners | None)
     """The rest of the loop, where zeros stand for what was not chosen."""
     node: Node | None = None
     g: Any = None
-    outer, _swept.guarded = _swept.guarded, True
+    outer, swept.guarded = swept.guarded, True
     try:
         for node in nodes:
             g = node.grad
@@ -177,7 +129,7 @@ def _run_guarded(nodes: Iterator[Node], recorded: bool, consumed: Owners | None)
             _tell(error, node, g)
         raise
     finally:
-        _swept.guarded = outer
+        swept.guarded = outer
 
 
 def _done(node: Node, consumed: Owners | None) -> None:
@@ -201,19 +153,19 @@ def sweep_since(
 ) -> list[tuple[Node, Any]]:
     """What the seeds send to nodes from before number `start`, or to leaves, through the nodes made since then."""
     token, order, leaves = _collect([n for n, _ in seeds], set(), recorder, start)
-    before, _swept.recorder = _swept.recorder, recorder
+    before, swept.recorder = swept.recorder, recorder
     try:
         for node, g in seeds:
             if node.mark is token:
                 receive(node, g)
-        _run(order, 0, len(order), recorded, None, _swept.guarded)
+        _run(order, 0, len(order), recorded, None, swept.guarded)
         return [(node, node.grad) for node in leaves if node.grad is not None]
     finally:
-        _swept.recorder = before
-        _clean(token, (order, leaves))
+        swept.recorder = before
+        clean(token, (order, leaves))
 
 
-def _without_ends(token: _Sweep, order: list[Node], leaves: list[Node], wanted: set[Node]) -> list[Node]:
+def _without_ends(token: Sweep, order: list[Node], leaves: list[Node], wanted: set[Node]) -> list[Node]:
     """The nodes that take steps: sources beyond which this sweep does not look, for others watched them before, are leaves."""
     ends = {n for n in wanted if n.p is not None and n.op is WATCH and n.mark is token and n.p.mark is not token}
     if not ends:
@@ -236,15 +188,15 @@ def _halts(
 
 def _collect(
     targets: list[Node], wanted: set[Node], recorder: Recorder | None, start: int = 0
-) -> tuple[_Sweep, list[Node], list[Node]]:
+) -> tuple[Sweep, list[Node], list[Node]]:
     """Mark the nodes between targets and sources, or down to those from before `start`; newest first, leaves apart."""
     while True:
-        token = _Sweep()
+        token = Sweep()
         order: list[Node] = []
         leaves: list[Node] = []
         stack: list[Node] = []
         try:
-            with _marking:
+            with marking:
                 if start:
                     stray = False
                     _mark_since(token, targets, recorder, start, order, leaves)
@@ -252,17 +204,17 @@ def _collect(
                     stray = _mark(token, targets, wanted, recorder, order, leaves, stack)
             order.sort(key=by_age, reverse=True)
             return token, _prune(token, order, leaves, wanted) if stray else order, leaves
-        except _Busy as busy:  # another thread is sweeping over some of these nodes: when it is done, again
-            _clean(token, (order, leaves, stack, targets))
+        except Busy as busy:  # when the other thread is done, or has lent them, again
+            clean(token, (order, leaves, stack, targets))
             if not busy.other.over:
                 busy.event.wait()
         except BaseException:
-            _clean(token, (order, leaves, stack, targets))
+            clean(token, (order, leaves, stack, targets))
             raise
 
 
 def _mark(
-    token: _Sweep,
+    token: Sweep,
     targets: list[Node],
     wanted: set[Node],
     recorder: Recorder | None,
@@ -275,7 +227,7 @@ def _mark(
     for node in targets:
         if node.mark is not token:
             if node.mark is not None:
-                _set_aside(token, node)
+                set_aside(token, node)
             node.mark = token
             stack.append(node)
     usual = targets[0].owners if targets else None
@@ -295,7 +247,7 @@ def _mark(
         if p.mark is not token:
             if p.owners is usual or recorder is None or recorder in p.owners.recorders:
                 if p.mark is not None:
-                    _set_aside(token, p)
+                    set_aside(token, p)
                 p.mark = token
                 push(p)
             elif q is None and node not in wanted:
@@ -308,14 +260,14 @@ def _mark(
                     and (r.owners is usual or recorder is None or recorder in r.owners.recorders)
                 ):
                     if r.mark is not None:
-                        _set_aside(token, r)
+                        set_aside(token, r)
                     r.mark = token
                     push(r)
     return stray
 
 
 def _mark_since(
-    token: _Sweep, targets: list[Node], recorder: Recorder | None, start: int, order: list[Node], leaves: list[Node]
+    token: Sweep, targets: list[Node], recorder: Recorder | None, start: int, order: list[Node], leaves: list[Node]
 ) -> None:
     """Fill `order` and `leaves`: what was made before `start` is a leaf."""
     stack = list(targets)
@@ -324,7 +276,7 @@ def _mark_since(
         if node.mark is token or (recorder is not None and recorder not in node.owners.recorders):
             continue
         if node.mark is not None:
-            _set_aside(token, node)
+            set_aside(token, node)
         node.mark = token
         if node.seq < start or node.p is None:
             leaves.append(node)
@@ -333,7 +285,7 @@ def _mark_since(
             stack.extend(p for p in parents(node) if p is not None)
 
 
-def _prune(token: _Sweep, order: list[Node], leaves: list[Node], wanted: set[Node]) -> list[Node]:
+def _prune(token: Sweep, order: list[Node], leaves: list[Node], wanted: set[Node]) -> list[Node]:
     """Leave only nodes that lead to a source."""
     for node in leaves:
         if node not in wanted:
@@ -346,35 +298,3 @@ def _prune(token: _Sweep, order: list[Node], leaves: list[Node], wanted: set[Nod
             node.mark = None
     kept.reverse()
     return kept
-
-
-def _set_aside(token: _Sweep, node: Node) -> None:
-    """Deal with a node in which another sweep is under way."""
-    other = node.mark
-    assert isinstance(other, _Sweep)
-    if other.over:  # an interrupt has kept it from cleaning up
-        node.grad = None
-        return
-    if other.thread != token.thread:
-        if other.done is None:
-            import threading
-
-            other.done = threading.Event()
-        raise _Busy(other, other.done)
-    token.set_aside.append((node, other, node.grad, getattr(node, "own", False)))
-    node.grad = None
-
-
-def _clean(token: _Sweep, groups: Iterable[Iterable[Node]]) -> None:
-    """Leave nodes as they were before the sweep, however it ended."""
-    for nodes in groups:
-        for node in nodes:
-            if node.mark is token:
-                node.mark = None
-                node.grad = None
-    for node, mark, grad, own in token.set_aside:
-        node.mark, node.grad, node.own = mark, grad, own
-    token.set_aside.clear()
-    token.over = True
-    if token.done is not None:
-        token.done.set()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 from tensorflow.python.eager.imperative_grad import imperative_grad
 
-from tapegrad.core.engine import sweeping
+from tapegrad.core.marks import sweeping
 from tapegrad.core.node import Node, Recorded, receive
 from tapegrad.core.recorder import EMPTY, state
 from tapegrad.core.tensor import Tensor, tensor

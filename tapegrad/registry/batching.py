@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from tapegrad.core.engine import sweeping
+from tapegrad.core.marks import sweeping
 from tapegrad.core.node import Node
 from tapegrad.core.recorder import state
 from tapegrad.core.tensor import linked

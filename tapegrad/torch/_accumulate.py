@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.core.marks import LentFrom
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.core.tensor import linked
 from tapegrad.kernels.numpy_scatter import Rows
@@ -57,7 +58,8 @@ def accumulate(x: Any, g: Any, fresh: bool, create_graph: bool) -> None:
     if auto.hooks or auto.accumulate is not None:
         was = switch(create_graph)
         try:
-            g = called_hooks(x, as_gradient(g), adds=True)
+            with LentFrom(x.node):
+                g = called_hooks(x, as_gradient(g), adds=True)
         finally:
             switch(was)
         fresh = False
@@ -70,11 +72,12 @@ def accumulate(x: Any, g: Any, fresh: bool, create_graph: bool) -> None:
     if auto.post or auto.accumulate is not None:
         was = switch(create_graph)
         try:
-            for hook in list((auto.post or {}).values()):
-                if hook(x) is not None:
-                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-            if auto.accumulate is not None:
-                auto.accumulate.run_after(auto.grad if first or not isinstance(g, Core) else g)
+            with LentFrom(x.node):
+                for hook in list((auto.post or {}).values()):
+                    if hook(x) is not None:
+                        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+                if auto.accumulate is not None:
+                    auto.accumulate.run_after(auto.grad if first or not isinstance(g, Core) else g)
         finally:
             switch(was)
 

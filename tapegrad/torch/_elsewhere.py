@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.core.engine import sweep_for, thread_number
+from tapegrad.core.marks import sweep_for, thread_number
 from tapegrad.core.recorder import state
 
 #: A backward pass inside this many others on a thread runs on another: each takes 15 to 30 of Python's 1,000 frames.

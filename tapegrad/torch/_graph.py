@@ -7,6 +7,7 @@ import weakref
 from typing import Any, NamedTuple
 
 from tapegrad.core.backward import Hooked, hooked
+from tapegrad.core.marks import LentFrom
 from tapegrad.core.node import Node as CoreNode
 from tapegrad.core.node import parents
 from tapegrad.core.tensor import Tensor as Core
@@ -412,10 +413,11 @@ class _After:
         pull(node, g)
         order = _all_parents(node)
         sent = tuple(_styled(p.grad) if p is not None and p.mark is node.mark else None for p in order)
-        for hook in list(self.hooks.values()):
-            found = hook(sent, out)
-            if found is not None:
-                sent = _answer(hook, found, len(sent))
+        with LentFrom(node):
+            for hook in list(self.hooks.values()):
+                found = hook(sent, out)
+                if found is not None:
+                    sent = _answer(hook, found, len(sent))
         from tapegrad.core.node import receive
 
         news = {p: c for p, c in zip(order, sent, strict=False) if p is not None}

@@ -6,7 +6,8 @@ import functools
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, final
 
 from tapegrad import random
-from tapegrad.core.engine import sweep_since, sweeping
+from tapegrad.core.engine import sweep_since
+from tapegrad.core.marks import sweeping
 from tapegrad.core.node import Node, Recorded, let_go, make_node, parents, receive, tick
 from tapegrad.core.pushing import advance
 from tapegrad.core.recorder import EMPTY, group, refcount, state

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.core.marks import LentFrom
 from tapegrad.core.node import Node as CoreNode
 from tapegrad.core.node import Recorded, receive
 from tapegrad.core.recorder import EMPTY, state
@@ -89,14 +90,16 @@ def _expands(small: tuple[int, ...], large: tuple[int, ...]) -> bool:
 def _pull(node: CoreNode, g: Any) -> None:
     before, state.active = state.active, EMPTY
     try:
-        found = _gradients(node, _arrived(node, g, False))
+        with LentFrom(node):
+            found = _gradients(node, _arrived(node, g, False))
     finally:
         state.active = before
     _pass_on(node, [None if c is None else c.read()[0] for c in found])
 
 
 def _pull_recorded(node: CoreNode, g: Any) -> None:
-    found = _gradients(node, _arrived(node, g, True))
+    with LentFrom(node):
+        found = _gradients(node, _arrived(node, g, True))
     _pass_on(node, [None if c is None else linked(*c.read()) for c in found])
 
 
