@@ -67,6 +67,12 @@ def _check(node: Any) -> None:
             )
 
 
+def refuse_inference(x: Any) -> None:
+    """Refuse to let a graph begin at a tensor that can be part of none."""
+    if x._is_inference and not INFERENCE.on:
+        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+
+
 def _made(cls: Any) -> Any:
     return _new(Inference if INFERENCE.on and cls is Tensor else cls)
 

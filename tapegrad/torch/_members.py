@@ -14,7 +14,7 @@ from tapegrad.torch._construct import track
 from tapegrad.torch._devices import device_of
 from tapegrad.torch._dispatching import as_subclass, make_subclass
 from tapegrad.torch._dtypes import SCALAR_TYPES, numpy_of
-from tapegrad.torch._modes import INFERENCE
+from tapegrad.torch._inference import refuse_inference
 from tapegrad.torch._recorder import IMPLICIT, is_leaf_node, own
 from tapegrad.torch._stale import Stale, is_barred
 from tapegrad.torch._storage import Storage
@@ -34,8 +34,7 @@ def _requires_grad(self: Any) -> bool:
 
 def _set_requires_grad(self: Any, value: bool) -> None:
     if value:
-        if self._is_inference and not INFERENCE.on:
-            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        refuse_inference(self)
         track(self)
         return
     node = own(self.node)

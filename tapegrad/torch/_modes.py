@@ -85,6 +85,31 @@ def _or_decorate(cls: Any, function: Any) -> Any:
     return made(function)
 
 
+class _Inference(threading.local):
+    """Whether `inference_mode` is in force on a thread, and what `no_grad` and its like have said since: nothing is recorded there."""
+
+    on = False
+    grad = False
+
+
+INFERENCE = lend(_Inference())
+
+
+def _enter(on: bool) -> Any:
+    """Switch recording as a mode says; give back how it was."""
+    if not INFERENCE.on:
+        return enter_mode(on)
+    was, INFERENCE.grad = INFERENCE.grad, on
+    return was
+
+
+def _leave(was: Any) -> None:
+    if INFERENCE.on:
+        INFERENCE.grad = was
+    else:
+        leave_mode(was)
+
+
 class no_grad(_Mode):
     """A context in which nothing is recorded."""
 
@@ -95,17 +120,17 @@ class no_grad(_Mode):
         self._was: list[Any] = []
 
     def __enter__(self) -> None:
-        self._was.append(enter_mode(False))
+        self._was.append(_enter(False))
 
     def __exit__(self, *_: object) -> None:
-        leave_mode(self._was.pop())
+        _leave(self._was.pop())
 
 
 class enable_grad(no_grad):
     """A context in which everything is recorded, inside `no_grad` too."""
 
     def __enter__(self) -> None:
-        self._was.append(enter_mode(True))
+        self._was.append(_enter(True))
 
 
 class set_grad_enabled(_Mode):
@@ -113,32 +138,25 @@ class set_grad_enabled(_Mode):
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
-        self._was = enter_mode(self.mode)
+        self._was = _enter(self.mode)
 
     def again(self) -> Any:
         return set_grad_enabled(self.mode)
 
     def __enter__(self) -> None:
-        enter_mode(self.mode)
+        _enter(self.mode)
 
     def __exit__(self, *_: object) -> None:
-        leave_mode(self._was)
+        _leave(self._was)
 
     def __call__(self, function: Any) -> Any:
-        leave_mode(self._was)  # as a decorator it is not a call
+        _leave(self._was)  # as a decorator it is not a call
         return super().__call__(function)
 
 
 def is_grad_enabled() -> bool:
     """Whether what is computed now is recorded."""
-    return is_enabled()
-
-
-class _Inference(threading.local):
-    on = False
-
-
-INFERENCE = lend(_Inference())
+    return INFERENCE.grad if INFERENCE.on else is_enabled()
 
 
 class inference_mode(_Mode):
@@ -149,7 +167,7 @@ class inference_mode(_Mode):
 
     def __init__(self, mode: Any = True) -> None:
         self.mode = bool(mode)
-        self._was: list[tuple[bool, bool]] = []
+        self._was: list[tuple[bool, bool, bool]] = []
 
     def again(self) -> Any:
         return inference_mode(self.mode)
@@ -157,15 +175,16 @@ class inference_mode(_Mode):
     def __enter__(self) -> None:
         from tapegrad.torch._inference import enter
 
-        self._was.append((INFERENCE.on, switch(not self.mode and is_enabled())))
+        self._was.append((INFERENCE.on, INFERENCE.grad, switch(not self.mode)))
+        INFERENCE.grad = False
         enter(self.mode)
 
     def __exit__(self, *_: object) -> None:
         from tapegrad.torch._inference import leave
 
-        on, grad = self._was.pop()
+        on, INFERENCE.grad, recorded = self._was.pop()
         leave(on)
-        switch(grad)
+        switch(recorded)
 
 
 def is_inference_mode_enabled() -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.torch._construct import track
+from tapegrad.torch._inference import refuse_inference
 from tapegrad.torch._tensor import BY_FLAG, ORDINARY, STYLE, Tensor, auto_of, fresh, settle_class, wrap
 from tapegrad.torch._views import give_memory, store_of
 
@@ -45,6 +46,8 @@ class Parameter(Tensor, metaclass=_Flagged):
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         x = _of(data, "parameter")
+        if requires_grad and isinstance(data, Tensor):
+            refuse_inference(data)
         return track(x) if requires_grad else x
 
 

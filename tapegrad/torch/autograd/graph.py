@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -83,8 +85,8 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Any, *, mode: str = "al
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     tensors = tuple(tensors)
-    lock = threading.Lock()
     if mode == "any":
+        lock = threading.Lock()
         done: set[Any] = set()
 
         def first(g: Any) -> None:
@@ -96,23 +98,54 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Any, *, mode: str = "al
             fn(g)
 
         return _Handles([_watching.register_hook(t, first) for t in tensors if t.requires_grad])
-    got: dict[int, list[Any]] = {}
+    for i, t in enumerate(tensors):
+        if not t.requires_grad:
+            raise AssertionError(
+                f"Expected gradient function to be set: tensor {i} of those given to register_multi_grad_hook requires no gradient; "
+                "leave it out"
+            )
+    together = _Together(fn, tensors)
+    return _Handles([_watching.register_hook(t, functools.partial(together, i)) for i, t in enumerate(tensors)])
 
-    def arrived(i: int) -> Any:
-        def hook(g: Any) -> None:
-            with lock:
-                sweep = _watching.sweep_number()
-                new = sweep not in got
-                if new:
-                    got.clear()
-                    got[sweep] = [None] * len(tensors)
-                got[sweep][i] = g
+
+class _Together:
+    """Calls a function with the gradients of several tensors once all are there that a sweep will bring."""
+
+    def __init__(self, fn: Any, tensors: tuple[Any, ...]) -> None:
+        self._fn = fn
+        self._nodes = [weakref.ref(own(t.node)) for t in tensors]
+        self._lock = threading.Lock()
+        #: By the number of the sweep: the gradients so far, and the numbers of those that are to come.
+        self._got: dict[int, tuple[list[Any], set[int]]] = {}
+
+    def __call__(self, i: int, g: Any) -> None:
+        sweep = _watching.sweep_number()
+        with self._lock:
+            new = sweep not in self._got
             if new:
-                _watching.at_end(lambda: fn(got.pop(sweep)))
+                self._got.clear()
+                self._got[sweep] = [None] * len(self._nodes), self._to_come(i)
+            gradients, to_come = self._got[sweep]
+            gradients[i] = g
+            to_come.discard(i)
+            if not to_come:
+                del self._got[sweep]
+        if not to_come:
+            self._fn(gradients)
+        elif new:
+            _watching.at_end(lambda: self._at_end(sweep))
 
-        return hook
+    def _to_come(self, i: int) -> set[int]:
+        """The numbers of the tensors whose nodes take part in the sweep that has come to this one."""
+        marks = [getattr(ref(), "mark", None) for ref in self._nodes]
+        return {-1} if marks[i] is None else {k for k, mark in enumerate(marks) if mark is marks[i]}
 
-    return _Handles([_watching.register_hook(t, arrived(i)) for i, t in enumerate(tensors) if t.requires_grad])
+    def _at_end(self, sweep: int) -> None:
+        """A step has sent nothing to one of them."""
+        with self._lock:
+            found = self._got.pop(sweep, None)
+        if found is not None:
+            self._fn(found[0])
 
 
 

@@ -220,4 +220,51 @@ result = (
     y.grad_fn.next_functions[0][0].variable is x,
 )
 """,
+    "multi grad among hooks": """
+a, b = t.ones(2, requires_grad=True), t.full((2,), 2.0, requires_grad=True)
+h = a * 2
+y = h * b
+o = []
+handle = t.autograd.graph.register_multi_grad_hook((y, h, a, b), lambda gs: o.append([None if g is None else g.tolist() for g in gs]))
+for name, x in (("a", a), ("b", b), ("h", h), ("y", y)):
+    x.register_hook(lambda g, name=name: o.append(name))
+a.register_post_accumulate_grad_hook(lambda p: o.append("added"))
+y.sum().backward(retain_graph=True)
+t.autograd.grad(y.sum(), b)
+kept = weakref.ref(h)
+del h, y, x
+result = o, kept() is None
+""",
+    "inference and grad modes": """
+w = t.ones(2, requires_grad=True)
+o = []
+def see():
+    y = w * 2
+    o.append((t.is_grad_enabled(), t.is_inference_mode_enabled(), y.requires_grad, y.is_inference()))
+with t.no_grad(), t.inference_mode(False):
+    see()
+with t.inference_mode():
+    see()
+    with t.enable_grad():
+        see()
+        with t.no_grad():
+            see()
+        see()
+        with t.inference_mode():
+            see()
+    with t.inference_mode(False):
+        see()
+        with t.no_grad():
+            see()
+    see()
+    t.set_grad_enabled(True)
+    see()
+see()
+t.enable_grad()(see)()
+with t.inference_mode():
+    t.enable_grad()(see)()
+    held = t.ones(2)
+    t.nn.Parameter(held)
+result = o, err(t.nn.Parameter, held), t.nn.Parameter(held, requires_grad=False).requires_grad
+""",
 }
