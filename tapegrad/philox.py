@@ -5,6 +5,7 @@ Counters and keys are laid out, and bits become floats, as TensorFlow's kernels 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,15 @@ def scrambled(seed: Any) -> tuple[int, int]:
 def bits(counter: int, key: int, count: int) -> np.ndarray[Any, Any]:
     """`count` uint32."""
     return blocks(counter, key, -(-count // 4)).reshape(-1)[:count]
+
+
+def stream(key: int, high: int) -> Iterator[int]:
+    """The uint32 of a stream without end, one by one: the key and the upper half of the counter tell which."""
+    at, size = high << 64, 16
+    while True:
+        yield from bits(at, key, 4 * size).tolist()
+        at += size
+        size = min(4 * size, 4096)
 
 
 def bits64(counter: int, key: int, count: int) -> np.ndarray[Any, Any]:

@@ -114,9 +114,11 @@ def _plain_gradient(grad_fn: Any, leaves: Any, places: Any, name: str, count: in
 
     def gradients(found: Any) -> list[Any]:
         flat = nest.flatten(found)
+        if len(flat) == len(leaves) != count:  # TensorFlow makes tensors of all arguments, of strings and flags too
+            flat = [flat[k] for k in places]
         if len(flat) != count:
             raise ValueError(
-                f"custom_gradient function {name}: expected to return {count} gradients, but returned {len(flat)} instead."
+                f"custom_gradient function expected to return {len(leaves)} gradients, but returned {len(flat)} instead: {name}."
             )
         return [convert(g) if isinstance(g, IndexedSlices) else g for g in flat]
 

@@ -173,14 +173,26 @@ def scan(
     if not rows and state is not None:
         return _nothing(nest.map_structure(lambda x: S.expand_dims(convert(x), axis=0), state))
     if state is None:
+        if not rows:
+            raise OutOfRangeError(None, None, "Tried to read from index 0 but array size is: 0")
         state, order = order[0], order[1:]
         found.append(state)
     else:
         state = nest.map_structure(as_tensor, state)
     for row in order:
-        state = fn(state, row)
+        state = _next(state, fn(state, row))
         found.append(state)
     return _stacked(found[::-1] if reverse else found)
+
+
+def _next(state: Any, found: Any) -> Any:
+    """What an accumulator has become; raises ValueError where it has another structure, or values another shape than before."""
+    nest.assert_same_structure(state, found, check_types=False)
+    for before, after in zip(nest.flatten(state), nest.flatten(found), strict=True):
+        old, new = (tuple(x.shape) if hasattr(x, "shape") else np.shape(x) for x in (before, after))
+        if old != new:
+            raise ValueError(f"scan: expected fn to keep the shape of its accumulator, {old}; got {new}. Incompatible shape for value")
+    return found
 
 
 @export("foldl")

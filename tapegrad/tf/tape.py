@@ -47,23 +47,32 @@ def found(x: Any) -> Any:
 
 
 def _inputs(structure: Any, what: str) -> list[Any]:
-    """The tensors and variables of a structure, with None where an integer or a string is: they have no derivative."""
-    leaves = []
+    """The tensors and variables of a structure; of slices and ragged tensors the values."""
+    leaves: list[Any] = []
     for x in nest.flatten(structure):
         stands = core.standing_for(x)
-        if x is None or isinstance(stands, core.Tensor):
+        if isinstance(stands, core.Tensor):
             leaves.append(stands)
         elif isinstance(x, IndexedSlices):
             leaves.append(x.values)
         elif hasattr(x, "flat_values"):
             leaves.append(x.flat_values)
+        elif what == "watch":
+            raise ValueError(f"Passed in object {x!r} of type {type(x).__name__!r}, not tf.Tensor or tf.Variable or ExtensionType.")
         else:
-            raise ValueError(
-                f"Passed in object {x!r} of type {type(x).__name__!r}, not tf.Tensor or tf.Variable or ExtensionType."
-                if what == "watch"
-                else f"GradientTape.gradient: {what} are tf.Tensor or tf.Variable, got {x!r} of type {type(x).__name__!r}"
-            )
+            kind = TypeError if x is None else ValueError
+            raise kind(f"GradientTape.gradient: {what} are tf.Tensor or tf.Variable, got {x!r} of type {type(x).__name__!r}")
     return leaves
+
+
+def _packed(sources: Any, gradients: list[Any]) -> Any:
+    """Derivatives in the structure of the sources: those of a ragged tensor's values have its rows."""
+    leaves = nest.flatten(sources)
+    shown = [
+        x.with_flat_values(found(g)) if g is not None and hasattr(x, "with_flat_values") else found(g)
+        for x, g in zip(leaves, gradients, strict=True)
+    ]
+    return nest.pack_sequence_as(sources, shown)
 
 
 class GradientTape:
@@ -94,8 +103,6 @@ class GradientTape:
         Integers and strings have no derivative: they are logged and not watched.
         """
         for x in _inputs(tensor, "watch"):
-            if x is None:
-                raise ValueError("Passed in object None of type 'NoneType', not tf.Tensor or tf.Variable or ExtensionType.")
             if not is_inexact(x.array.dtype):
                 _LOG.warning(
                     "The dtype of the watched tensor must be floating (e.g. tf.float32), got %r", as_dtype(x.array.dtype)
@@ -156,15 +163,13 @@ class GradientTape:
             raise ValueError(f"output_gradients: expected one for each of {len(targets)} targets, got {len(given)}")
         ys, gs = [], []
         for y, g in zip(targets, given, strict=True):
-            if y is None or not is_inexact(y.array.dtype):
-                if y is not None:
-                    _LOG.warning(_NOT_FLOATING, "target", as_dtype(y.array.dtype))
+            if not is_inexact(y.array.dtype):
+                _LOG.warning(_NOT_FLOATING, "target", as_dtype(y.array.dtype))
                 continue
             ys.append(y)
             gs.append(None if g is None else _seed(y, g))
         xs = self._sources(sources)
-        gradients = self._tape.gradient(ys, xs, gs, mode)
-        return nest.pack_sequence_as(sources, [found(g) for g in gradients])
+        return _packed(sources, self._tape.gradient(ys, xs, gs, mode))
 
     def jacobian(
         self,
@@ -219,7 +224,7 @@ class GradientTape:
     def _sources(self, sources: Any) -> list[Any]:
         leaves = _inputs(sources, "sources")
         for x in leaves:
-            if x is not None and not is_inexact(x.array.dtype):
+            if not is_inexact(x.array.dtype):
                 _LOG.warning(_NOT_FLOATING, "source", as_dtype(x.array.dtype))
         return leaves
 
@@ -260,7 +265,7 @@ class ForwardAccumulator:
 
     def __init__(self, primals: Any, tangents: Any) -> None:
         nest.assert_same_structure(primals, tangents)
-        xs = [core.standing_for(x) for x in nest.flatten(primals)]
+        xs = _inputs(primals, "primals")
         if len({id(x) for x in xs}) < len(xs):
             raise ValueError(
                 "A tensor was specified as a primal multiple times. This may indicate an error. If it was intended, please sum the "
@@ -270,9 +275,17 @@ class ForwardAccumulator:
             convert(t, x.array.dtype, prefer=not isinstance(t, core.Tensor))
             for x, t in zip(xs, nest.flatten(tangents), strict=True)
         ]
-        self._accumulator = tg.ForwardAccumulator(xs, ts)
+        for x in xs:
+            if not is_inexact(x.array.dtype):
+                _LOG.warning(
+                    "The dtype of the watched primal must be floating (e.g. tf.float32), got %r", as_dtype(x.array.dtype)
+                )
+        followed = [k for k, x in enumerate(xs) if is_inexact(x.array.dtype)]
+        self._accumulator = tg.ForwardAccumulator([xs[k] for k in followed], [ts[k] for k in followed])
 
     def __enter__(self) -> Self:
+        if self._accumulator._recorder.entered:
+            raise ValueError("Accumulator is already recording.")
         self._accumulator.__enter__()
         return self
 

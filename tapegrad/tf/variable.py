@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from enum import Enum
 from typing import Any, NoReturn, Self
 
@@ -21,6 +20,7 @@ from tapegrad.tf.shapes import TensorShape, shape_of
 from tapegrad.tf.singletons import MAKING
 from tapegrad.tf.slices import IndexedSlices
 from tapegrad.tf.tensor import CPU, Absent, Reference, Tensor, made, shown, truth, values
+from tapegrad.tf.variable_creators import Created
 from tapegrad.tf.variable_parts import give_operators
 from tapegrad.tf.variable_scatter import Scatters
 from tapegrad.variable import Variable as CoreVariable
@@ -47,7 +47,7 @@ class VariableAggregation(Enum):
     ONLY_FIRST_REPLICA = 3
 
 
-class Variable(Scatters, CoreVariable):
+class Variable(Scatters, CoreVariable, metaclass=Created):
     """A tensor whose value can be replaced by `assign`; tapes watch it by themselves if it is `trainable`."""
 
     __slots__ = ("__dict__", "_aggregation", "_born", "_constraint", "_label", "_spec", "_synchronization")  # users hang their own on it
@@ -77,6 +77,10 @@ class Variable(Scatters, CoreVariable):
             )
         if constraint is not None and not callable(constraint):
             raise ValueError("The `constraint` argument must be a callable.")
+        if not isinstance(aggregation, VariableAggregation):
+            raise ValueError(f"Invalid variable aggregation mode: {aggregation} for variable: {name}")
+        if not isinstance(synchronization, VariableSynchronization):
+            raise ValueError(f"Invalid variable synchronization mode: {synchronization} for variable: {name}")
         value = initial_value
         with outside_of_traces():
             if callable(value) and not isinstance(value, core.Tensor):
@@ -295,13 +299,3 @@ def _restored(raw: Any, trainable: bool, name: str, spec: Any) -> Variable:
 
 
 give_operators(Variable)
-
-
-class _Creators(threading.local):
-    """Functions that make variables in this thread, as `variable_creator_scope` sets them; the last one is asked first."""
-
-    def __init__(self) -> None:
-        self.stack: list[Any] = []
-
-
-creators = _Creators()

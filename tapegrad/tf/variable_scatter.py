@@ -16,7 +16,7 @@ from tapegrad.tf.errors import invalid
 from tapegrad.tf.gathering import check_updates, scattered
 from tapegrad.tf.slices import IndexedSlices
 from tapegrad.tf.style import S
-from tapegrad.tf.tensor import Absent, Tensor, made
+from tapegrad.tf.tensor import Tensor, made
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,7 +113,14 @@ class Scatters:
         """Replace rows."""
         return self._scatter(sparse_delta, "update")
 
-    batch_scatter_update = Absent()
+    def batch_scatter_update(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+        """Replace rows of each member of a batch: values (*B, k, ...) at indices (*B, k)."""
+        if not isinstance(sparse_delta, IndexedSlices):
+            raise TypeError(f"sparse_delta is not IndexedSlices: {sparse_delta}")
+        index = host(sparse_delta.indices)
+        self._inside(index[..., None], self.array.shape[index.ndim - 1 : index.ndim], "ResourceScatterNdUpdate")
+        places = np.stack([*np.indices(index.shape)[:-1], index], axis=-1)
+        return self._scattered(places, sparse_delta.values, "update", "ResourceScatterNdUpdate")
 
     def _scatter_nd(self, indices: Any, updates: Any, how: str) -> Any:
         index, new = at_hand(indices), convert(updates, self.array.dtype)

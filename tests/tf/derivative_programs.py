@@ -402,3 +402,31 @@ def loops_of_python(tf: Any) -> Iterator[Any]:
             y = y * x
     yield y
     yield t.gradient(y, x)
+
+
+@program
+def strings_and_flags_among_the_arguments_of_a_written_derivative(tf: Any) -> Iterator[Any]:
+    @tf.custom_gradient
+    def f(x, mode, doubled):
+        return (x * 2.0 if doubled else x), lambda g: (g * 7.0, None, None)
+
+    @tf.custom_gradient
+    def g(x, mode):
+        return x * 2.0, lambda up: (up * 7.0, None, None)
+
+    x = tf.constant(2.0)
+    with tf.GradientTape(persistent=True) as t:
+        t.watch(x)
+        y, z = f(x, "mode", True), g(x, "mode")
+    yield t.gradient(y, x)
+    yield lambda: t.gradient(z, x)
+
+
+@program
+def an_accumulator_does_not_follow_integers_and_is_entered_once(tf: Any) -> Iterator[Any]:
+    n, x = tf.constant(3), tf.constant(2.0)
+    with tf.autodiff.ForwardAccumulator([n, x], [tf.constant(1), tf.constant(1.0)]) as a:
+        y = n * n
+        z = x * x
+        yield a.__enter__
+    yield [a.jvp(y), a.jvp(z)]

@@ -387,3 +387,65 @@ def jacobians_of_many_functions(tf: Any) -> Iterator[Any]:
     yield t.jacobian(y, [x, W])
     yield t.batch_jacobian(y, x)
     yield t.jacobian(y, tf.constant(1.0))
+
+
+@program
+def creators_of_variables_are_asked_from_the_inside_out(tf: Any) -> Iterator[Any]:
+    asked = []
+
+    def doubled(next_creator, **words):
+        asked.append(("doubled", words["trainable"]))
+        return next_creator(**{**words, "initial_value": tf.convert_to_tensor(words["initial_value"]) * 2})
+
+    def frozen(next_creator, **words):
+        asked.append(("frozen", words["name"]))
+        return next_creator(**{**words, "trainable": False, "name": "made"})
+
+    with tf.variable_creator_scope(doubled), tf.variable_creator_scope(frozen):
+        v = tf.Variable(1.5, name="w")
+    yield [v, v.trainable, v.name, asked]
+    yield tf.Variable(1.5).trainable
+
+
+@program
+def rows_of_each_member_of_a_batch_are_replaced(tf: Any) -> Iterator[Any]:
+    v = tf.Variable([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    yield v.batch_scatter_update(tf.IndexedSlices([[9.0, 8.0], [7.0, 6.5]], [[2, 0], [1, 0]]))
+    w = tf.Variable([[[1, 2], [3, 4]], [[5, 6], [7, 8]]])
+    yield w.batch_scatter_update(tf.IndexedSlices([[[10, 20]], [[30, 40]]], [[1], [0]]))
+    yield lambda: v.batch_scatter_update(tf.IndexedSlices([[9.0], [7.0]], [[3], [0]]))
+
+
+@program
+def a_scan_keeps_the_structure_and_shape_of_its_accumulator(tf: Any) -> Iterator[Any]:
+    yield lambda: tf.scan(lambda a, x: (a, x), tf.constant([1.0, 2.0]))
+    yield lambda: tf.scan(lambda a, x: tf.concat([a, [x]], 0), tf.constant([1.0, 2.0]), initializer=tf.zeros([0]))
+    yield lambda: tf.scan(lambda a, x: a + x, tf.zeros([0]))
+    yield tf.scan(lambda a, x: (a[1], a[0] + x), tf.constant([1.0, 2.0]), initializer=(tf.constant(0.5), tf.constant(1.0)))
+
+
+@program
+def datasets_drawn_for_a_seed_and_what_they_refuse(tf: Any) -> Iterator[Any]:
+    numbers = tf.data.Dataset.range(6)
+    yield list(tf.data.Dataset.random(seed=3).take(3).as_numpy_iterator())
+    parts = [numbers, numbers.map(lambda x: x + 10), numbers.map(lambda x: x + 20)]
+    for weights in (None, [0.5, 0.2, 0.3]):
+        drawn = tf.data.Dataset.sample_from_datasets(parts, weights, seed=4)
+        yield list(drawn.as_numpy_iterator())
+    yield lambda: list(numbers.filter(lambda x: x))
+    yield lambda: list(numbers.take_while(lambda x: x - 3))
+    yield lambda: numbers.apply(lambda d: 3)
+    yield lambda: list(numbers.shuffle(0))
+
+
+@program
+def options_of_a_dataset_are_those_of_what_is_made_of_it(tf: Any) -> Iterator[Any]:
+    options, later = tf.data.Options(), tf.data.Options()
+    options.deterministic = False
+    options.threading.private_threadpool_size = 2
+    later.deterministic = True
+    a = tf.data.Dataset.range(3).with_options(options)
+    b = tf.data.Dataset.range(3).with_options(later)
+    for d in (a.map(lambda x: x + 1).batch(2), tf.data.Dataset.zip((a, b)), a.concatenate(b), b.concatenate(a), b.repeat()):
+        yield d.options().deterministic
+        yield d.options().threading.private_threadpool_size

@@ -416,3 +416,27 @@ def floats_of_other_widths(tf: Any) -> Iterator[Any]:
             t.watch(x)
             y = x * x
         yield t.gradient(y, x)
+
+
+@program
+def the_gradient_of_a_ragged_tensor_has_its_rows(tf: Any) -> Iterator[Any]:
+    r = tf.ragged.constant([[1.0, 2.0], [], [3.0]])
+    with tf.GradientTape(persistent=True) as t:
+        t.watch(r)
+        y = tf.reduce_sum(r * r)
+        z = tf.reduce_sum(tf.reduce_sum(r, axis=1) ** 2)
+    yield t.gradient(y, r).to_list()
+    yield t.gradient(z, {"rows": r})["rows"].to_list()
+
+
+@program
+def none_is_no_source_and_no_target(tf: Any) -> Iterator[Any]:
+    x = tf.constant(2.0)
+    with tf.GradientTape(persistent=True) as t:
+        t.watch(x)
+        y = x * x
+    yield lambda: t.gradient(y, [x, None])
+    yield lambda: t.gradient([y, None], x)
+    yield lambda: t.gradient(None, x)
+    yield lambda: t.watch(None)
+    yield t.gradient(y, [x])

@@ -13,7 +13,7 @@ from tapegrad.tf.convert import fresh
 from tapegrad.tf.data import batching, elements, kept, mixing, resampling, sources, stages
 from tapegrad.tf.data.elements import element, placed, spec, stacked, unbatched_spec
 from tapegrad.tf.data.iteration import OwnedIterator
-from tapegrad.tf.data.options import Options
+from tapegrad.tf.data.options import Options, inherited, keep_options
 from tapegrad.tf.dtypes import as_dtype, int64
 from tapegrad.tf.errors import InvalidArgumentError
 from tapegrad.tf.specs import TensorSpec
@@ -162,7 +162,7 @@ class Dataset:
         if not args and datasets is None:
             raise TypeError("Must pass at least one dataset to `zip`.")
         given = datasets if datasets is not None else args[0] if len(args) == 1 else args
-        return mixing.zipped(given)
+        return inherited(mixing.zipped(given), nest.flatten(given))
 
     @staticmethod
     def choose_from_datasets(datasets: Any, choice_dataset: Any, stop_on_empty_dataset: bool = True) -> Dataset:
@@ -197,7 +197,7 @@ class Dataset:
     def filter(self, predicate: Any, name: str | None = None) -> Dataset:
         """The elements for which the predicate is true."""
         make = self._make_iterator
-        return Dataset(lambda: filter(lambda e: bool(applied(predicate, e)), make()), self._kept_spec)
+        return Dataset(lambda: filter(lambda e: holds(predicate, e), make()), self._kept_spec)
 
     def enumerate(self, start: int = 0, name: str | None = None) -> Dataset:
         """Pairs of a number and an element."""
@@ -211,7 +211,7 @@ class Dataset:
     def take_while(self, predicate: Any, name: str | None = None) -> Dataset:
         """The elements up to the first for which the predicate is false."""
         make = self._make_iterator
-        return Dataset(lambda: itertools.takewhile(lambda e: bool(applied(predicate, e)), make()), self._kept_spec)
+        return Dataset(lambda: itertools.takewhile(lambda e: holds(predicate, e), make()), self._kept_spec)
 
     def unique(self, name: str | None = None) -> Dataset:
         """Each element once."""
@@ -219,7 +219,10 @@ class Dataset:
 
     def apply(self, transformation_func: Any) -> Any:
         """What a function makes of the dataset."""
-        return transformation_func(self)
+        found = transformation_func(self)
+        if not isinstance(found, Dataset):
+            raise TypeError(f"`transformation_func` must return a `tf.data.Dataset` object. Got {type(found)}.")
+        return found
 
     # -- how many ---------------------------------------------------------------------------------------------
     def take(self, count: Any, name: str | None = None) -> Dataset:
@@ -403,6 +406,23 @@ class Dataset:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} element_spec={self._spec!r}>"
+
+
+_STAGES = """
+    batch bucket_by_sequence_length cache concatenate enumerate filter flat_map group_by_window ignore_errors interleave map
+    padded_batch prefetch ragged_batch rebatch rejection_resample repeat scan shard shuffle skip snapshot take take_while unbatch
+    unique window
+"""
+keep_options(Dataset, *_STAGES.split())
+
+
+def holds(predicate: Any, e: Any) -> bool:
+    """Whether an element satisfies a predicate; raises ValueError where that gives something else than a truth value."""
+    found = applied(predicate, e)
+    shape, dtype = getattr(found, "shape", ()), getattr(found, "dtype", type(found))
+    if tuple(shape) or as_dtype(dtype) is not as_dtype(bool):
+        raise ValueError(f"Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor, but it returned {found!r}.")
+    return bool(found)
 
 
 def applied(function: Any, e: Any) -> Any:

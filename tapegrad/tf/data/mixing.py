@@ -97,14 +97,14 @@ def sampled(datasets: Any, weights: Any, seed: Any, stop: bool, *, again: bool =
     epochs = itertools.count()
 
     def run() -> Iterator[Any]:
-        g = np.random.default_rng([first, second, next(epochs)] if again else [first, second])
+        numbers = philox.stream(first + (next(epochs) if again else 0), second)
         rows = [d._make_iterator() for d in datasets]
         given = weights._make_iterator() if _is_dataset(weights) else itertools.repeat(np.ones(n) if weights is None else weights)
         left = np.ones(n)
         for row in given:
             share = host(row).astype(np.float64) * left
             while share.any():
-                k = int(g.choice(n, p=share / share.sum()))
+                k = _drawn(share, next(numbers), next(numbers))
                 try:
                     e = next(rows[k])
                 except StopIteration:
@@ -118,6 +118,14 @@ def sampled(datasets: Any, weights: Any, seed: Any, stop: bool, *, again: bool =
                 return
 
     return _dataset(run, datasets[0]._kept_spec)
+
+
+def _drawn(weights: Any, *seed: int) -> int:
+    """One of several, as TensorFlow draws it: a categorical number of the logarithms of the weights, for a seed of two numbers."""
+    with np.errstate(divide="ignore"):
+        logits = np.log(weights)[None]
+    unit = philox.uniform(*philox.scrambled(seed), 1, np.dtype(np.float64))
+    return int(philox.categorical(logits, unit[None])[0, 0])
 
 
 def _alike(datasets: Any) -> None:
@@ -165,15 +173,6 @@ def _nested(rows: list[Any], source: Dataset) -> Any:
         return _dataset(lambda: iter(rows), known, len(rows))
     columns = list(zip(*(nest.flatten(r) for r in rows), strict=True))
     return nest.pack_sequence_as(rows[0], [_dataset(lambda c=c: iter(c), None, len(c)) for c in columns])
-
-
-def _numbers(first: int, second: int) -> Iterator[int]:
-    """The 32-bit numbers of a stream of Philox, in blocks that grow."""
-    at, size = second << 64, 16
-    while True:
-        yield from philox.bits(at, first, 4 * size).tolist()
-        at += size
-        size = min(4 * size, 4096)
 
 
 class _Starts(threading.local):
@@ -227,11 +226,11 @@ def started(dataset: Dataset) -> Iterator[Any]:
 def shuffled(source: Dataset, buffer: int, seed: Any, again: bool) -> Dataset:
     """The elements in random order, drawn from a ring of that size as TensorFlow's kernel draws them."""
     if buffer <= 0:
-        raise ValueError(f"buffer_size must be greater than zero, got {buffer}")
+        raise InvalidArgumentError(None, None, f"buffer_size must be greater than zero, got {buffer}")
     global _any_shuffle  # noqa: PLW0603  whether there is one at all
     _any_shuffle = True
     first, second = seeds(seed)
-    starts = _numbers(first, second)
+    starts = philox.stream(first, second)
 
     def run() -> Iterator[Any]:
         if _starts.in_order:
@@ -242,7 +241,7 @@ def shuffled(source: Dataset, buffer: int, seed: Any, again: bool) -> Dataset:
             _starts.drawn.append(own)
             next(source._make_iterator(), None)  # another shuffle before this one
             raise _Drawn
-        numbers = _numbers(*own)
+        numbers = philox.stream(*own)
         rows = source._make_iterator()
         size = buffer if source._cardinality < 0 else min(buffer, max(source._cardinality, 1))
         ring = list(itertools.islice(rows, size))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+import functools
+from collections.abc import Callable, Iterable
 from typing import Any
 
 
@@ -161,3 +163,25 @@ class AutotuneAlgorithm(enum.Enum):
     GRADIENT_DESCENT = 2
     MAX_PARALLELISM = 3
     STAGE_BASED = 4
+
+
+def inherited(made: Any, sources: Iterable[Any]) -> Any:
+    """A dataset with the options of those that it is made of; what a later one sets goes before."""
+    for dataset in sources:
+        if getattr(dataset, "_options", None) is not None and dataset is not made:
+            made._options = made.options().merge(dataset._options)
+    return made
+
+
+def keep_options(cls: type, *names: str) -> None:
+    """Let what these methods make have the options of its dataset, and of those among the arguments."""
+
+    def keeping(method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def stage(*args: Any, **words: Any) -> Any:
+            return inherited(method(*args, **words), (*args, *words.values()))
+
+        return stage
+
+    for name in names:
+        setattr(cls, name, keeping(getattr(cls, name)))
