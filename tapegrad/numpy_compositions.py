@@ -60,6 +60,23 @@ def _heaviside(x1: Any, x2: Any) -> Any:
     return F.where(F.isnan(x), x, F.where(F.equal(x, 0), x2, step))
 
 
+def _scaled(x: Any, exponents: Any) -> Any:
+    """x times powers of 2, in three steps, for one power may be too large for a number where the product is not."""
+    kind = np.result_type(x.dtype, np.float16)
+    limits = np.finfo(kind)
+    left = np.clip(exponents, -(reach := limits.maxexp - limits.minexp + limits.nmant), reach)
+    for parts in (3, 2, 1):
+        step = left // parts
+        x, left = x * read(np.ldexp(np.ones((), kind), step)), left - step
+    return x
+
+
+def _frexp(x: Any) -> Any:
+    """The mantissa, which moves with x as long as the exponent stays, and the exponent."""
+    exponents = np.frexp(values_of(x))[1]
+    return _scaled(read(x), -exponents), read(exponents)
+
+
 #: Ufuncs that are written in several ops.
 UFUNC_COMPOSITIONS: dict[str, Callable[..., Any]] = {
     "deg2rad": lambda x: x * (math.pi / 180),
@@ -71,7 +88,8 @@ UFUNC_COMPOSITIONS: dict[str, Callable[..., Any]] = {
     "fmod": _fmod,
     "heaviside": _heaviside,
     "logaddexp2": _logaddexp2,
-    "ldexp": lambda x1, x2: x1 * F.astype(F.pow(2.0, x2), read(x1).dtype),
+    "ldexp": lambda x1, x2: _scaled(read(x1), values_of(x2)),
+    "frexp": _frexp,
     "modf": lambda x: (x - F.trunc(x), F.trunc(x)),
     "rad2deg": lambda x: x * (180 / math.pi),
     "radians": lambda x: x * (math.pi / 180),
@@ -192,24 +210,8 @@ def _diagonal(x: Any, /, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> 
     return F.diagonal(F.moveaxis(x, (axis1, axis2), (-2, -1)), offset=offset)
 
 
-def _trace(x: Any, /, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    return F.sum(_diagonal(x, offset=offset, axis1=axis1, axis2=axis2), axis=-1)
-
-
 def _ptp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return F.max(x, axis=axis, keepdims=keepdims) - F.min(x, axis=axis, keepdims=keepdims)
-
-
-def _average(x: Any, /, *, axis: Any = None, weights: Any = None, keepdims: bool = False) -> Any:
-    if weights is None:
-        return F.mean(x, axis=axis, keepdims=keepdims)
-    w = read(weights)
-    if w.ndim != x.ndim:
-        if w.ndim != 1 or not isinstance(axis, int):
-            raise ArgumentError(f"np.average(weights=...): expected weights like x, or along one axis, got {w.shape}")
-        w = F.reshape(w, tuple(-1 if i == axis % x.ndim else 1 for i in range(x.ndim)))
-    w = F.broadcast_to(w, x.shape)
-    return F.sum(x * w, axis=axis, keepdims=keepdims) / F.sum(w, axis=axis, keepdims=keepdims)
 
 
 def _nan_to_num(
@@ -259,14 +261,6 @@ def _norm(x: Any, /, *, ord: Any = None, axis: Any = None, keepdims: bool = Fals
     return F.moveaxis(y, (-2, -1), (a, b)) if keepdims else y
 
 
-def _unique(
-    x: Any, /, *, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False
-) -> Any:
-    found = public("unique_all")(x)
-    more = [v for v, wanted in zip(found[1:], (return_index, return_inverse, return_counts), strict=True) if wanted]
-    return (found[0], *more) if more else found[0]
-
-
 def _argwhere(x: Any, /) -> Any:
     return F.stack(F.nonzero(x), axis=-1)
 
@@ -292,10 +286,6 @@ def _array_equal(x1: Any, x2: Any, /, *, equal_nan: bool = False) -> bool:
 
 def _where(condition: Any, x1: Any = None, x2: Any = None, /) -> Any:
     return F.nonzero(condition) if x1 is None else F.where(condition, x1, x2)
-
-
-def _size(x: Any, /, *, axis: int | None = None) -> int:
-    return x.size if axis is None else x.shape[axis]
 
 
 def _text(x: Any, /, **_: Any) -> str:
@@ -375,7 +365,6 @@ COMPOSITIONS.update(
     ones_like=_like("ones"),
     empty_like=_like("empty"),
     full_like=_like("full"),
-    ravel=_flat,
     ndim=lambda x, /: read(x).ndim,
     shape=lambda x, /: read(x).shape,
     iscomplexobj=lambda x, /: read(x).dtype.kind == "c",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from tapegrad.numpy_compositions import COMPOSITIONS, public
 from tapegrad.numpy_fits import FITS
+from tapegrad.numpy_options import OPTIONS
 from tapegrad.numpy_pieces import PIECES
 from tapegrad.numpy_rows import ROWS
 from tapegrad.numpy_writes import WRITES
@@ -43,7 +44,6 @@ REDUCTIONS = {
     "minimum": "min",
     "logical_and": "all",
     "logical_or": "any",
-    "logaddexp": "logsumexp",
 }
 ACCUMULATIONS = {"add": "cumulative_sum", "multiply": "cumulative_prod"}
 
@@ -95,8 +95,8 @@ prod            ~prod            @a axis dtype out keepdims initial where
 max amax        ~max             @a axis out keepdims initial where
 min amin        ~min             @a axis out keepdims initial where
 mean            ~mean            @a axis dtype out keepdims where
-std             std              @a axis !dtype out ddof>correction keepdims !where !mean correction
-var             var              @a axis !dtype out ddof>correction keepdims !where !mean correction
+std             ~std             @a axis !dtype out ddof>correction keepdims where mean correction
+var             ~var             @a axis !dtype out ddof>correction keepdims where mean correction
 all             all              @a axis out keepdims !where
 any             any              @a axis out keepdims !where
 count_nonzero   count_nonzero    @a axis keepdims
@@ -111,7 +111,7 @@ nancumprod      ~nancumprod      @a axis dtype out
 diagflat        ~diagflat        @v k
 vander          ~vander          @x N increasing
 ptp             ~ptp             @a axis out keepdims
-average         ~average         @a axis weights !returned keepdims
+average         ~average         @a axis weights returned keepdims
 median          ~median          @a axis out !overwrite_input keepdims
 nanmedian       ~nanmedian       @a axis out !overwrite_input keepdims
 quantile        ~quantile        @a @q axis out !overwrite_input method keepdims !weights !interpolation
@@ -142,8 +142,8 @@ nan_to_num      ~nan_to_num      @x copy nan posinf neginf
 isclose         ~isclose         @a @b rtol atol equal_nan
 allclose        ~allclose        @a @b rtol atol equal_nan
 array_equal     ~array_equal     @a1 @a2 equal_nan
-reshape         reshape          @a shape !order copy
-ravel           ~ravel           @a !order
+reshape         ~reshape         @a shape order copy
+ravel           ~ravel           @a order
 transpose       ~transpose       @a axes
 permute_dims    ~transpose       @a axes
 matrix_transpose matrix_transpose @x
@@ -154,7 +154,7 @@ squeeze         ~squeeze         @a axis
 broadcast_to    broadcast_to     @array shape !subok
 broadcast_arrays broadcast_arrays *
 meshgrid        ~meshgrid        *
-concatenate concat  concat       [@arrays axis out !dtype !casting
+concatenate concat  ~concatenate [@arrays axis out dtype casting
 stack           stack            [@arrays axis out !dtype !casting
 unstack         unstack          @x axis
 vstack          ~vstack          [@tup !dtype !casting
@@ -179,8 +179,8 @@ tril            tril             @m k
 triu            triu             @m k
 diag            ~diag            @v k
 diagonal        ~diagonal        @a offset axis1 axis2
-trace           ~trace           @a offset axis1 axis2 !dtype out
-take            take             @a @indices axis out !mode
+trace           ~trace           @a offset axis1 axis2 dtype out
+take            ~take            @a @indices axis out mode
 take_along_axis take_along_axis  @arr @indices axis
 select          ~select          [@condlist @choicelist default
 choose          ~choose          [@a @choices !out !mode
@@ -203,9 +203,9 @@ nonzero         nonzero          @a
 argwhere        ~argwhere        @a
 flatnonzero     ~flatnonzero     @a
 searchsorted    searchsorted     @a @v side sorter
-sort            sort             @a axis !kind !order stable
-argsort         argsort          @a axis !kind !order stable
-unique          ~unique          @ar return_index return_inverse return_counts !axis
+sort            ~sort            @a axis !kind !order stable
+argsort         ~argsort         @a axis !kind !order stable
+unique          ~unique          @ar return_index return_inverse return_counts axis equal_nan sorted
 union1d         ~union1d         @ar1 @ar2
 intersect1d     ~intersect1d     @ar1 @ar2 assume_unique return_indices
 setdiff1d       ~setdiff1d       @ar1 @ar2 assume_unique
@@ -240,7 +240,7 @@ outer           ~outer           @a @b out
 vdot            ~vdot            @a @b
 kron            ~kron            @a @b
 tensordot       ~tensordot       @a @b axes
-einsum          einsum           *
+einsum          ~einsum          *
 cross           linalg.cross     @a @b !axisa !axisb !axisc axis
 linalg.norm     ~norm            @x ord axis keepdims
 linalg.inv      linalg.inv       @a
@@ -263,6 +263,8 @@ polyint         ~polyint         @p m k
 roots           ~roots           @p
 unwrap          ~unwrap          @p discont axis period
 apply_along_axis ~apply_along_axis *
+apply_over_axes ~apply_over_axes *
+real_if_close   ~real_if_close   @a tol
 piecewise       ~piecewise       *
 copyto          ~copyto          *
 put             ~put             *
@@ -275,11 +277,11 @@ bincount        ~bincount        @x @weights minlength
 partition       ~partition       @a @kth axis !kind !order
 resize          ~resize          @a @new_shape
 linalg.cholesky linalg.cholesky  @a upper
-linalg.eigh     linalg.eigh      @a
-linalg.eigvalsh linalg.eigvalsh  @a
-linalg.svd      linalg.svd       @a full_matrices
+linalg.eigh     ~eigh            @a UPLO
+linalg.eigvalsh ~eigvalsh        @a UPLO
+linalg.svd      ~svd             @a full_matrices compute_uv !hermitian
 linalg.svdvals  linalg.svdvals   @x
-linalg.qr       linalg.qr        @a mode
+linalg.qr       ~qr              @a mode
 linalg.matrix_power linalg.matrix_power @a n
 linalg.matrix_rank linalg.matrix_rank @A !tol !hermitian rtol
 linalg.matrix_norm linalg.matrix_norm @x keepdims ord
@@ -329,7 +331,7 @@ def target(name: str) -> Callable[..., Any]:
     """Our function: composed (with a "~"), or public."""
     if not name.startswith("~"):
         return public(name)
-    for table in (PIECES, FITS, ROWS, WRITES):
+    for table in (OPTIONS, PIECES, FITS, ROWS, WRITES):
         if name[1:] in table:
             return table[name[1:]]
     return COMPOSITIONS[name[1:]]

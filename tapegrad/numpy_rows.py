@@ -76,7 +76,7 @@ def _union1d(x1: Any, x2: Any, /) -> Any:
 
 
 def _intersect1d(x1: Any, x2: Any, /, *, assume_unique: bool = False, return_indices: bool = False) -> Any:
-    a = _row(x1)
+    a = F.astype(_row(x1), np.result_type(values_of(x1), values_of(x2)))
     _, i, j = np.intersect1d(values_of(a), values_of(_row(x2)), assume_unique=assume_unique, return_indices=True)
     return (_chosen(a, i), read(i), read(j)) if return_indices else _chosen(a, i)
 

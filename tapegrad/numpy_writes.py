@@ -81,13 +81,13 @@ def _place(x: Tensor, mask: Any, values: Any, /) -> None:
     _put_flat(x, np.flatnonzero(values_of(mask)), values, "np.place")
 
 
-def _fill_diagonal(x: Tensor, value: Any, /, *, wrap: bool = False) -> None:
+def _fill_diagonal(x: Tensor, value: Any, /, wrap: bool = False) -> None:
     chosen = np.zeros(x.shape, bool)
     np.fill_diagonal(chosen, True, wrap=wrap)
     _put_flat(x, np.flatnonzero(chosen), value, "np.fill_diagonal")
 
 
-def _put_along_axis(x: Tensor, indices: Any, values: Any, /, *, axis: int | None) -> None:
+def _put_along_axis(x: Tensor, indices: Any, values: Any, /, axis: int | None) -> None:
     places = np.take_along_axis(np.arange(x.size).reshape(x.shape), values_of(indices), axis)
     _put_flat(x, places, F.broadcast_to(read(values), places.shape), "np.put_along_axis")
 

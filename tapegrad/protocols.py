@@ -212,7 +212,7 @@ def _run(name: str, row: Row, args: tuple[Any, ...], words: dict[str, Any]) -> A
         if word.name == "out":
             out = value
         elif word.refused:
-            _refuse(f"{name}({word.name}=...)", [] if _unsaid(value) else [value])
+            _refuse(f"{name}({word.name}=...)", [] if _unsaid(value, word.name) else [value])
         elif word.positional:
             positional.append(value if row.sequence else _array(value))
         elif value is not np._NoValue:
@@ -227,9 +227,15 @@ def _run(name: str, row: Row, args: tuple[Any, ...], words: dict[str, Any]) -> A
 _USUAL = ("C", "K", "same_kind")
 
 
-def _unsaid(value: Any) -> bool:
-    """Whether an argument says what is the default anyhow."""
-    return value is None or value is True or value is np._NoValue or (isinstance(value, str) and value in _USUAL)
+#: What is the same with and without: whether a subclass is kept, memory may be used again, only one triangle is read.
+_EITHER = ("subok", "overwrite_input", "hermitian")
+
+
+def _unsaid(value: Any, name: str = "where") -> bool:
+    """Whether an argument says what is the default anyhow: all elements, and else nothing more than usual."""
+    if isinstance(value, bool):
+        return value is (name == "where") or name in _EITHER
+    return value is None or value is np._NoValue or (isinstance(value, str) and value in _USUAL)
 
 
 def _refuse(what: str, given: list[Any]) -> None:

@@ -23,10 +23,8 @@ def test_a_constant_argument_that_is_recorded_is_refused() -> None:
 
 def test_an_argument_without_a_counterpart_is_refused() -> None:
     x = tg.asarray(X)
-    with pytest.raises(ArgumentError, match=r"np.std\(where=...\): tapegrad does not have this argument"):
-        np.std(x, where=X > 0.5)
-    with pytest.raises(ArgumentError, match=r"np.reshape\(order=...\)"):
-        np.reshape(x, (4, 3), order="F")
+    with pytest.raises(ArgumentError, match=r"np.nanstd\(where=...\): tapegrad does not have this argument"):
+        np.nanstd(x, where=X > 0.5)
     with pytest.raises(ArgumentError, match=r"np.hypot.reduce: tapegrad does not have this argument"):
         np.hypot.reduce(x, where=X > 0.5)
 

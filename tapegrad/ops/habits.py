@@ -52,6 +52,7 @@ HABITS = {
     "sub_": _CHANGE,
     "mul_": _CHANGE,
     "copy_": _CHANGE,
+    "flags": "write x.numpy().flags; how its array lies in memory is not a tensor's matter",
     "nbytes": "write x.size * x.dtype.itemsize",
     "_id": (  # what a tape of TensorFlow's asks its targets for
         "a tf.GradientTape differentiates TensorFlow's tensors: give it y.raw if TensorFlow's tensors or variables are "

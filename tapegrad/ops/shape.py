@@ -137,7 +137,7 @@ def roll(xp: Any, x: Any, /, shift: Any, *, axis: Any = None) -> Any:
 
 
 def _back(shift: Any) -> Any:
-    return tuple(-s for s in shift) if isinstance(shift, tuple) else -shift
+    return tuple(-s for s in shift) if isinstance(shift, tuple | list) else -shift
 
 
 roll.adjoint(x=lambda F, g, shift, axis: F.roll(g, _back(shift), axis=axis))
