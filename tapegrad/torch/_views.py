@@ -229,13 +229,17 @@ def put_back(info: View, new: Any) -> Any:
     parents = [wrap(info.base.array, info.base.node)]
     for run, _ in info.steps[:-1]:
         parents.append(run(parents[-1]))
-        if math.prod(parents[-1].array.shape) > math.prod(parents[-2].array.shape):
+        if _bytes_of(parents[-1].array) > _bytes_of(parents[-2].array):
             return _put_where_repeated(info, parents[0], new)
     for parent, (run, back) in zip(reversed(parents), reversed(info.steps), strict=True):
         new = back(parent, new) if back is not None else _put_anywhere(parent, run, new)
     if new.node is not None and new.node.op.name != "put":  # a view of all elements: nothing of the base is left
         tag(new.node, "=torch::autograd::CopySlices")
     return new
+
+
+def _bytes_of(raw: Any) -> int:
+    return math.prod(raw.shape) * int(raw.dtype.itemsize)
 
 
 def _put_where_repeated(info: View, base: Any, new: Any) -> Any:
@@ -296,6 +300,11 @@ def _put_anywhere(parent: Any, run: Callable[[Any], Any], new: Any) -> Any:
     """The same for any view: where its elements are is found by taking the view of their numbers."""
     shape = parent.array.shape
     size = int(np.prod(shape))
-    where = np.asarray(run(wrap(np.arange(size).reshape(shape))).array).reshape(-1)
+    numbers = np.arange(size).reshape(shape)
+    if type(parent.array) is np.ndarray and not parent.array.flags.c_contiguous:
+        laid = np.empty_like(parent.array, numbers.dtype)  # a view by strides is taken of the memory, in whatever order that is
+        laid[...] = numbers
+        numbers = laid
+    where = np.asarray(run(wrap(numbers)).array).reshape(-1)
     flat = STYLE.put(STYLE.reshape(parent, (size,)), STYLE.reshape(new, (where.size,)), where)
     return STYLE.reshape(flat, shape)

@@ -80,3 +80,25 @@ def test_a_view_of_what_became_a_leaf_is_not_written_to():
     x = torch.arange(6.0).reshape(2, 3).requires_grad_()
     with pytest.raises(RuntimeError, match=r"a view of a leaf Variable that requires grad"):
         x[0].mul_(2)
+
+
+@pytest.mark.parametrize("change", ["t_", "transpose_"])
+def test_a_view_is_written_to_whose_base_has_changed_its_shape(change):
+    x = torch.arange(6.0).reshape(2, 3).requires_grad_()
+    base = x * 1
+    row = base[0]
+    SHAPES[change][0](base)
+    row.mul_(2)
+    assert base.tolist() == [[0.0, 3.0], [2.0, 4.0], [4.0, 5.0]]
+    (base * _weights(base)).sum().backward()
+    assert x.grad.tolist() == [[2.0, 6.0, 10.0], [2.0, 4.0, 6.0]]
+
+
+def test_the_parts_of_complex_numbers_are_turned_and_written_to():
+    x = torch.tensor([[1 + 2j, 3 + 4j], [5 + 6j, 7 + 8j]], requires_grad=True)
+    y = x * 1
+    parts = torch.view_as_real(y).transpose(0, 1)
+    parts[0].mul_(10)
+    assert y.tolist() == [[10 + 20j, 3 + 4j], [50 + 60j, 7 + 8j]]
+    torch.view_as_real(y).sum().backward()
+    assert x.grad.tolist() == [[10 + 10j, 1 + 1j], [10 + 10j, 1 + 1j]]
