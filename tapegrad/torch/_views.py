@@ -302,9 +302,8 @@ def _put_anywhere(parent: Any, run: Callable[[Any], Any], new: Any) -> Any:
     size = int(np.prod(shape))
     numbers = np.arange(size).reshape(shape)
     if type(parent.array) is np.ndarray and not parent.array.flags.c_contiguous:
-        laid = np.empty_like(parent.array, numbers.dtype)  # a view by strides is taken of the memory, in whatever order that is
-        laid[...] = numbers
-        numbers = laid
+        order = np.argsort(parent.array.strides, kind="stable")[::-1]  # a view by strides is taken of the memory as that is laid out
+        numbers = np.ascontiguousarray(numbers.transpose(order)).transpose(np.argsort(order))
     where = np.asarray(run(wrap(numbers)).array).reshape(-1)
     flat = STYLE.put(STYLE.reshape(parent, (size,)), STYLE.reshape(new, (where.size,)), where)
     return STYLE.reshape(flat, shape)
