@@ -40,7 +40,6 @@ from tapegrad.dtypes import (
 )
 from tapegrad.ecosystem import torch_arrays as _torch_arrays  # what PyTorch's tensors are as arguments
 from tapegrad.ecosystem.arrivals import when_imported as _when_imported
-from tapegrad.forward import ForwardAccumulator
 from tapegrad.info import namespace_info as __array_namespace_info__
 from tapegrad.ops import methods as _methods  # gives Tensor its operators
 from tapegrad.ops.convert import asarray
@@ -67,11 +66,12 @@ from tapegrad.tape import GradientTape
 from tapegrad.variable import TRACED as _TRACED
 from tapegrad.variable import Variable
 
-from tapegrad import errors, random  # isort: skip  it needs the ops
+from tapegrad import errors  # isort: skip
 
 if _TYPE_CHECKING:  # imported when they are first asked for, below
-    from tapegrad import fft, functional, linalg, nn, special
+    from tapegrad import fft, functional, linalg, nn, random, special
     from tapegrad.compiled import function
+    from tapegrad.forward import ForwardAccumulator
     from tapegrad.loss_scale import LossScale
     from tapegrad.transforms import (
         checkpoint,
@@ -100,9 +100,11 @@ _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 
 globals().update(_at_home(__name__, {name: op.entry for name, op in _OPS.items() if op.public}))
 
-_MODULES = (errors, random)  # others are here because they were imported
+_MODULES = (errors,)  # others are here because they were imported
 #: Modules that are imported when they are first asked for.
-_LAZY = ("fft", "functional", "linalg", "nn", "special")
+_LAZY = ("fft", "functional", "linalg", "nn", "random", "special")
+#: Single names likewise, and the modules that they are in.
+_SINGLE = {"ForwardAccumulator": "forward", "LossScale": "loss_scale", "function": "compiled"}
 #: Families of ops whose names are here, declared when one of them is first asked for.
 _FAMILIES = {
     "sets": ("unique_all", "unique_counts", "unique_inverse", "unique_values"),
@@ -119,9 +121,8 @@ _TRANSFORMS = (
 )
 __all__ = [
     "__version__",
-    "LossScale",
-    "function",
     *_LAZY,
+    *_SINGLE,
     *_TRANSFORMS,
     *(name for names in _FAMILIES.values() for name in names),
     *sorted(k for k, v in globals().items() if not k.startswith("_") and (type(v) is not type(_sys) or v in _MODULES)),
@@ -135,16 +136,10 @@ def __getattr__(name: str) -> _Any:
         return dtypes.bfloat16
     if name in _LAZY:
         return _importlib.import_module(f"tapegrad.{name}")
-    if name == "function":
-        from tapegrad.compiled import function
-
-        globals()[name] = function
-        return function
-    if name == "LossScale":
-        from tapegrad.loss_scale import LossScale
-
-        globals()[name] = LossScale
-        return LossScale
+    if name in _SINGLE:
+        found = getattr(_importlib.import_module(f"tapegrad.{_SINGLE[name]}"), name)
+        globals()[name] = found
+        return found
     for family, names in _FAMILIES.items():
         if name in names:
             ops = _importlib.import_module(f"tapegrad.ops.{family}")

@@ -8,6 +8,7 @@ values, all others by the rule that stands beside their declaration: ``op.batch(
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import math
 from types import SimpleNamespace
@@ -33,6 +34,7 @@ _next = itertools.count(1).__next__
 
 def new_level(size: int, *, name: str = "", randomness: str = "error") -> Level:
     """The level of a new batch."""
+    batched_space()
     level = Level(_next())
     level.size = size
     level.name = name
@@ -239,7 +241,7 @@ def _unbatch(x: Any, level: Level) -> Any:
         value, size = x.value, level.size
         return value if value.shape[0] == size else space_of([value]).broadcast_to(value, (size, *value.shape[1:]))
     if x.level < level:
-        return BATCHED.broadcast_to(x, (level.size, *x.shape))
+        return batched_space().broadcast_to(x, (level.size, *x.shape))
     return Batched(_first_two_swapped(space_of([x.value]).unbatch(x.value, level)), x.level)
 
 
@@ -372,12 +374,15 @@ def _missing(raw: Any, present: Sequence[Level]) -> list[Level]:
     return [level for level in present if level not in own]
 
 
-BATCHED = BatchedSpace()
-SPACES[Batched] = BATCHED
+@functools.cache
+def batched_space() -> BatchedSpace:
+    """The space of batches, made for the first of them: most programs have none, and it has a function for every op."""
+    found = SPACES[Batched] = BatchedSpace()
+    return found
 
 
 def _function(name: str) -> Callable[..., Any]:
-    found: Callable[..., Any] = getattr(BATCHED, name)
+    found: Callable[..., Any] = getattr(batched_space(), name)
     return found
 
 

@@ -258,14 +258,12 @@ def failed_inside(name: str, error: Exception, g: Any) -> Exception:
 FOREIGN.append(failed_inside)
 
 #: What TensorFlow puts before its messages and behind them: the wrapper of an eager op, the node of a graph.
-_WRAPPED = re.compile(
-    r"\{\{function_node [^}]*\}\} ?|(?: \[Op:\w+\])(?: name: *)?$| for '\{\{node .*' with input shapes: [\[\], ?\d]*\.?"
-)
+_WRAPPED = r"\{\{function_node [^}]*\}\} ?|(?: \[Op:\w+\])(?: name: *)?$| for '\{\{node .*' with input shapes: [\[\], ?\d]*\.?"
 
 
 def said(error: Exception | str) -> str:
     """The message of an error, without the names of TensorFlow's own nodes."""
-    return _WRAPPED.sub("", str(error))
+    return re.sub(_WRAPPED, "", str(error))
 
 
 def _describe(raw: Any) -> str:

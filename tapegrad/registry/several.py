@@ -64,7 +64,7 @@ def picked(ys: tuple[Any, ...], hub: Node) -> tuple[Any, ...]:
     """Each output as a Tensor with a node of its own below the hub."""
     count, owners = len(ys), hub.owners
     keep = owners.keep
-    made = []
+    made: list[Tensor] = []
     for y in ys:  # `linked(y, make_node(...))`, with no call for an output: a cell of four gates has four in each step
         t = Tensor()
         t.array = y

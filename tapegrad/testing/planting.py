@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.registry.batching import BATCHED
+from tapegrad.registry.batching import batched_space
 from tapegrad.registry.op import OPS, Op, no_derivative
 from tapegrad.registry.space import NUMPY, F
 from tapegrad.testing import broken
@@ -71,7 +71,7 @@ def planted(make: Callable[[], Op]) -> Iterator[Op]:
         yield op
     finally:
         OPS.pop(op.key, None)
-        for space in (NUMPY, NUMPY.deferring, BATCHED, F):
+        for space in (NUMPY, NUMPY.deferring, batched_space(), F):
             vars(space).pop(op.key, None)
 
 
