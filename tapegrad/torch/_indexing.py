@@ -122,7 +122,8 @@ def setitem(x: Any, key: Any, value: Any) -> None:
 
 def _check_place(x: Any, index: Any, basic: bool, info: Any, value: Any) -> None:
     """Refuse a value that does not fit what an index picks, and a place that may not be written to."""
-    part = x.array[index] if basic and type(x.array) is np.ndarray else None
+    whole = x.array if type(x.array) is np.ndarray else laid_out(x) if basic and info is not None and not info.cut else None
+    part = whole[index] if basic and whole is not None else None
     if part is not None and isinstance(value, Core) and not is_spread(value.array.shape, part.shape):
         _spread(value, part.shape)  # which is refused, before anything else is
     if basic and info is not None and info.is_barred and index != ():

@@ -155,3 +155,13 @@ def test_anomaly_mode_finds_nan() -> None:
         warnings.simplefilter("ignore")
         with torch.autograd.detect_anomaly(), pytest.raises(RuntimeError, match="nan values"):
             (torch.sqrt(x) * 0).sum().backward()
+
+
+def test_a_write_to_one_of_several_copies_is_seen_in_all() -> None:
+    w = torch.tensor(7.0, requires_grad=True)
+    x = torch.zeros(2)
+    copies = x.expand(3, 2)
+    copies[1] = w * 2
+    assert copies.tolist() == [[14.0, 14.0]] * 3
+    assert x.tolist() == [14.0, 14.0]
+    assert torch.autograd.grad(copies.sum(), w)[0] == 12
