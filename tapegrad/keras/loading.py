@@ -180,6 +180,8 @@ def use_framework(facade: ModuleType) -> None:
     for public in ("keras", "keras._tf_keras.keras"):
         for part in ("backend", "config"):
             vars(importlib.import_module(f"{public}.{part}"))["backend"] = _named
+    of_data = importlib.import_module("keras.src.layers.preprocessing.data_layer")
+    vars(of_data)["keras"] = _Inside(vars(of_data)["keras"])
     sets: Any = importlib.import_module("keras.src.utils.dataset_utils")
     known = sets.is_tf_dataset
     sets.is_tf_dataset = lambda x: isinstance(x, facade.data.Dataset) or known(x)
@@ -203,6 +205,21 @@ def use_framework(facade: ModuleType) -> None:
 def _named() -> str:
     """The backend's name to scripts, which ask for it to choose their own way: that of the framework in whose style it is."""
     return "tensorflow"
+
+
+@final
+class _Inside:
+    """Keras to its layers that augment data: these compare the name that scripts are told with the one it has to Keras itself.
+
+    Where the two differ they draw from another generator than their own, which has no seed.
+    """
+
+    def __init__(self, keras: Any) -> None:
+        self._keras = keras
+        self.backend = importlib.import_module("keras.src.backend")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._keras, name)
 
 
 @final

@@ -55,6 +55,8 @@ with tf.GradientTape() as tape:
 gradients = tape.gradient(loss, model.trainable_variables)
 assert [isinstance(g, tf.IndexedSlices) for g in gradients] == [True] + [False] * 5
 show(tf.linalg.global_norm(gradients))
+augment = keras.Sequential([keras.layers.RandomFlip(), keras.layers.RandomRotation(0.2), keras.layers.RandomContrast(0.3)])
+show([augment(np.arange(90.0).reshape(1, 6, 5, 3), training=True) / 90 for _ in range(2)])
 show(tf.random.normal((3,)))
 show(tf.random.categorical(np.log([[0.1, 0.2, 0.7]]), 6))
 print(repr(lines))
