@@ -240,9 +240,12 @@ class GradientTape:
             found = self._batch(target, identity(raw, _of_rows(size)), leaves)
         else:
             found = self._rows(target, unit_rows(raw), leaves, vectorized)
+        shape = raw.shape
         return rebuild(
             [
-                absent(x, raw.shape, unconnected_gradients) if g is None else F.reshape(g, (*raw.shape, *g.shape[1:]))
+                absent(x, shape, unconnected_gradients)
+                if g is None
+                else g if len(shape) == 1 else F.reshape(g, (*shape, *g.shape[1:]))
                 for x, g in zip(leaves, found, strict=True)
             ]
         )
