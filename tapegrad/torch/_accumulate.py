@@ -74,12 +74,21 @@ def accumulate(x: Any, g: Any, fresh: bool, create_graph: bool) -> None:
         try:
             with LentFrom(x.node):
                 for hook in list((auto.post or {}).values()):
-                    if hook(x) is not None:
-                        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+                    _refuse_answer(hook(x), x)
                 if auto.accumulate is not None:
                     auto.accumulate.run_after(auto.grad if first or not isinstance(g, Core) else g)
         finally:
             switch(was)
+
+
+def _refuse_answer(found: Any, x: Any) -> None:
+    """A hook that is called when all is done has nothing to give but the leaf that it was given."""
+    if found is x:
+        return
+    if isinstance(found, Core):
+        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+    if found is not None:
+        raise TypeError(f"expected Variable, but hook returned '{type(found).__name__}'")
 
 
 def add(auto: Any, g: Any, fresh: bool, create_graph: bool) -> None:

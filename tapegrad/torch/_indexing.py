@@ -13,6 +13,7 @@ from tapegrad.ops.inplace import is_alone
 from tapegrad.torch import _devices, _inplace
 from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
 from tapegrad.torch._indices import axes_of_item, integers_first, plain
+from tapegrad.torch._node_names import tag
 from tapegrad.torch._recorder import is_enabled
 from tapegrad.torch._stale import spoil
 from tapegrad.torch._storage import wrote
@@ -107,6 +108,7 @@ def setitem(x: Any, key: Any, value: Any) -> None:
     first, rest = (None, index) if basic else integers_first(x, index)
     if first is None and type(v.array) in OF_NUMPY and is_alone(x) and not _in_index(rest):
         node = note_put(x, v, rest)
+        _name(node, basic, rest)
         _store(x, x.array, rest, v.array)
         _inplace.rewrite(x, node)
         wrote(store_of(x), x.array)
@@ -114,10 +116,20 @@ def setitem(x: Any, key: Any, value: Any) -> None:
     given = wrap(raw, x.node)
     if first is None:
         y = STYLE.put(given, v, rest)
+        _name(y.node, basic, rest)
     else:
         part = STYLE.getitem(given, first)
         y = STYLE.put(given, STYLE.put(part, v, rest), first)
     _inplace.commit(x, y, before)
+
+
+def _name(node: Any, basic: bool, index: Any) -> None:
+    """Let what has put values where tensors say be shown as that: what slices pick first is a view."""
+    if node is None or basic:
+        return
+    picks = index if type(index) is tuple else (index,)
+    if not any(type(k) is slice and k != slice(None) for k in picks):
+        tag(node, "IndexPut0")
 
 
 def _check_place(x: Any, index: Any, basic: bool, info: Any, value: Any) -> None:

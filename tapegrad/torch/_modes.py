@@ -137,8 +137,10 @@ class set_grad_enabled(_Mode):
     """Switch recording on or off: at once, and until a context made of this call is left."""
 
     def __init__(self, mode: bool) -> None:
-        self.mode = bool(mode)
-        self._was = _enter(self.mode)
+        if type(mode) is not bool:
+            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}")
+        self.mode = mode
+        self._was = _enter(mode)
 
     def again(self) -> Any:
         return set_grad_enabled(self.mode)

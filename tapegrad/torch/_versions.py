@@ -12,7 +12,8 @@ from tapegrad.core.node import parents
 from tapegrad.core.tensor import Tensor as Core
 from tapegrad.registry.rules import Variant, is_array
 from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
-from tapegrad.torch._node_names import name_of
+from tapegrad.torch._node_names import name_of, pattern_of
+from tapegrad.torch._node_table import REFLECTED
 from tapegrad.torch._recorder import is_leaf_node, own
 from tapegrad.torch._storage import KEPT_HERE_ALONE, LAST, REPLACED, SUPERSEDED, WRITTEN, Part, owner, reached
 
@@ -101,9 +102,17 @@ def _look(node: Any, value: Any, logs: _Logs) -> None:
         return
     if log[5] <= node.seq and not any(seq > node.seq and reached(value, part) for seq, part in log[6]):
         return
-    if log[2] <= node.seq and node.op.name in KEPT_HERE_ALONE and _name(node, value) in KEPT_HERE_ALONE[node.op.name]:
+    if log[2] <= node.seq and _is_kept_here_alone(node, value):
         return
     _refuse(node, value, log)
+
+
+def _is_kept_here_alone(node: Any, value: Any) -> bool:
+    names = KEPT_HERE_ALONE.get(node.op.name)
+    if names is None:
+        return False
+    name = _name(node, value)
+    return name in names or (name == "x2" and pattern_of(node) == REFLECTED["divide"])  # of 2 / x, for which PyTorch keeps 1 / x
 
 
 def _refuse(node: Any, value: Any, log: _Log) -> NoReturn:

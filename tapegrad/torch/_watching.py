@@ -52,7 +52,8 @@ def call_hooks(hooks: dict[int, Any], g: Any) -> Any:
             name = getattr(hook, "__name__", "unknown")
             raise RuntimeError(f"hook '{name}' has changed the size of value")
         if found.array.dtype != g.array.dtype:
-            found = STYLE.astype(found, g.array.dtype)
+            name = getattr(hook, "__name__", "unknown")
+            raise RuntimeError(f"hook '{name}' has changed the type of value (was {g.type()} got {found.type()})")
         if type(found.array) is not type(g.array):
             found = wrap(beside(found.array, g.array), found.node)
         g = found

@@ -78,7 +78,8 @@ ip('add_',1) | ip('mul_',2) | ip('mul_',h2) | ip('add_',h2) | ip('sub_',h2) | ip
 ip('relu_') | ip('tanh_') | ip('clamp_',0,1) | ip('zero_') | ip('fill_',1.) | ip('copy_',h2) | ip('neg_') | ip('sqrt_')
 ip('pow_',2) | ip('masked_fill_',h2>0,1.) | ip('index_fill_',0,idx,1.) | ip('scatter_',1,gi,1.) | ip('scatter_add_',1,gi,h2)
 ip('index_add_',0,idx,h2[:2]) | ip('t_') | ip('unsqueeze_',0) | ip('squeeze_') | ip('addcmul_',h2,h2) | ip('lerp_',h2,0.5)
-ip('__setitem__',0,1.) | ip('__setitem__',(0,1),h2[0,0]) | ip('uniform_') | ip('normal_') | ip('transpose_',0,1) | ip('abs_')
+ip('__setitem__',0,1.) | ip('__setitem__',h2>0.5,1.) | ip('__setitem__',idx,h2[:2]) | ip('__setitem__',(slice(None),idx),2.)
+ip('__setitem__',(slice(1,3),idx),2.) | ip('__setitem__',(0,1),h2[0,0]) | ip('uniform_') | ip('normal_') | ip('transpose_',0,1) | ip('abs_')
 ip('clamp_min_',0) | ip('floor_')
 t.autograd.grad(h.pow(3).sum(),x,create_graph=True)[0] | t.broadcast_tensors(h,h2[0])[1]
 t.utils.checkpoint.checkpoint(lambda a:a.exp(),h,use_reentrant=True) | t.Tensor.sin(h) | t.nn.utils.parameters_to_vector([h,h2])

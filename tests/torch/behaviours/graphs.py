@@ -266,4 +266,29 @@ with t.inference_mode():
     t.nn.Parameter(held)
 result = o, err(t.nn.Parameter, held), t.nn.Parameter(held, requires_grad=False).requires_grad
 """,
+    "answers of hooks of other types": """
+def of(register, hook):
+    x = t.ones(2, requires_grad=True)
+    getattr(x, register)(hook)
+    return err((x * 2).sum().backward)
+result = (
+    of("register_hook", lambda g: g.double()),
+    of("register_hook", lambda g: g.sum()),
+    of("register_hook", lambda g: 3),
+    of("register_post_accumulate_grad_hook", lambda p: 3),
+    of("register_post_accumulate_grad_hook", lambda p: p),
+    of("register_post_accumulate_grad_hook", lambda p: p * 1),
+    err(t.set_grad_enabled, "a"),
+)
+""",
+    "writes after a number was divided": """
+x = t.ones(3, requires_grad=True)
+result = []
+for change in (lambda y: y.mul_(2), lambda y: y.zero_(), lambda y: y.__setitem__(0, 5.0)):
+    for divide in (lambda y: 1 / y, lambda y: 3 / y, lambda y: y.reciprocal(), lambda y: x / y):
+        y = x * 2
+        z = divide(y)
+        change(y)
+        result.append(err(lambda: t.autograd.grad(z.sum(), x))[:90])
+""",
 }
