@@ -46,9 +46,9 @@ def bits(counter: int, key: int, count: int) -> np.ndarray[Any, Any]:
     return blocks(counter, key, -(-count // 4)).reshape(-1)[:count]
 
 
-def stream(key: int, high: int) -> Iterator[int]:
-    """The uint32 of a stream without end, one by one: the key and the upper half of the counter tell which."""
-    at, size = high << 64, 16
+def stream(key: int, high: int, first: int = 0) -> Iterator[int]:
+    """The uint32 of a stream without end, one by one from a block on: the key and the upper half of the counter tell which."""
+    at, size = first + (high << 64), 16
     while True:
         yield from bits(at, key, 4 * size).tolist()
         at += size
@@ -61,12 +61,12 @@ def bits64(counter: int, key: int, count: int) -> np.ndarray[Any, Any]:
     return pairs[:, 0] | pairs[:, 1] << _SHIFT
 
 
-def _unit32(x: Any) -> Any:
+def unit32(x: Any) -> Any:
     """[0, 1), from the 23 low bits."""
     return ((x & np.uint32(0x7FFFFF)) | np.uint32(127 << 23)).view(np.float32) - np.float32(1)
 
 
-def _unit64(low: Any, high: Any) -> Any:
+def unit64(low: Any, high: Any) -> Any:
     """[0, 1), from 20 and 32 bits."""
     mantissa = (low.astype(np.uint64) & np.uint64(0xFFFFF)) << _SHIFT | high.astype(np.uint64)
     return (mantissa | np.uint64(1023) << np.uint64(52)).view(np.float64) - 1.0
@@ -76,10 +76,10 @@ def uniform(counter: int, key: int, count: int, dtype: Any) -> np.ndarray[Any, A
     """Numbers of [0, 1)."""
     if dtype == np.float64:
         pairs = blocks(counter, key, -(-count // 2)).reshape(-1, 2)[:count]
-        return _unit64(pairs[:, 0], pairs[:, 1])
+        return unit64(pairs[:, 0], pairs[:, 1])
     found = bits(counter, key, count)
     if dtype == np.float32:
-        return _unit32(found)
+        return unit32(found)
     if dtype == np.float16:
         half = found.astype(np.uint16)
         return ((half & np.uint16(0x3FF)) | np.uint16(15 << 10)).view(np.float16) - np.float16(1)
@@ -89,16 +89,16 @@ def uniform(counter: int, key: int, count: int, dtype: Any) -> np.ndarray[Any, A
 
 def _pairs32(x0: Any, x1: Any) -> Any:
     """Two normal numbers from two uint32, by Box and Muller."""
-    u = np.maximum(_unit32(x0), np.float32(1e-7))
-    angle = np.float32(2 * np.pi) * _unit32(x1)
+    u = np.maximum(unit32(x0), np.float32(1e-7))
+    angle = np.float32(2 * np.pi) * unit32(x1)
     size = np.sqrt(np.float32(-2) * np.log(u))
     return np.stack([np.sin(angle) * size, np.cos(angle) * size], axis=-1)
 
 
 def _pairs64(x: Any) -> Any:
     """Two normal numbers from four uint32."""
-    u: Any = np.maximum(_unit64(x[..., 0], x[..., 1]), 1e-7)
-    angle = 2 * np.pi * _unit64(x[..., 2], x[..., 3])
+    u: Any = np.maximum(unit64(x[..., 0], x[..., 1]), 1e-7)
+    angle = 2 * np.pi * unit64(x[..., 2], x[..., 3])
     size = np.sqrt(-2 * np.log(u))
     return np.stack([np.sin(angle) * size, np.cos(angle) * size], axis=-1)
 

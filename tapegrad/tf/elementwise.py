@@ -29,8 +29,7 @@ def truncated(x: Any, y: Any, *, rest: bool) -> Tensor:
         apart = S.logical_and(S.not_equal(left, 0), S.not_equal(S.less(a, 0), S.less(b, 0)))
         one = S.convert(apart, a.array.dtype)
         return S.subtract(left, S.multiply(one, b)) if rest else S.add(below, one)
-    whole = S.trunc(S.divide(a, b))
-    return S.subtract(a, S.multiply(whole, b)) if rest else whole
+    return S.fmod(a, b) if rest else S.trunc(S.divide(a, b))
 
 
 def no_nan(x: Any, y: Any, *, divide: bool) -> Tensor:

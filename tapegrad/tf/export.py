@@ -21,6 +21,17 @@ _OPERATORS = """
     LinearOperatorLowerTriangular LinearOperatorPermutation LinearOperatorScaledIdentity LinearOperatorToeplitz
     LinearOperatorTridiag LinearOperatorZeros
 """
+#: What few programs ask for, by the modules that have it.
+_SELDOM = {
+    "candidates": """
+        nn.all_candidate_sampler nn.compute_accidental_hits nn.fixed_unigram_candidate_sampler nn.learned_unigram_candidate_sampler
+        random.all_candidate_sampler random.fixed_unigram_candidate_sampler random.learned_unigram_candidate_sampler
+        random.log_uniform_candidate_sampler random.uniform_candidate_sampler
+    """,
+    "permuting": "random.experimental.index_shuffle random.experimental.stateless_shuffle",
+    "quasirandom": "math.sobol_sample",
+    "sampled_losses": "nn.nce_loss nn.sampled_softmax_loss",
+}
 #: Every exported object by its dotted names.
 EXPORTS: dict[str, Any] = {}
 #: Names that are imported when they are first asked for, with the modules that have them.
@@ -29,6 +40,7 @@ LATER = {
     "tapegrad.tf.test.TestCase": "tapegrad.tf.testing",
     "tapegrad.tf.test.main": "tapegrad.tf.testing",
     **{f"tapegrad.tf.linalg.{name}": "tapegrad.tf.linear_operators" for name in _OPERATORS.split()},
+    **{f"tapegrad.tf.{name}": f"tapegrad.tf.{module}" for module, names in _SELDOM.items() for name in names.split()},
 }
 
 

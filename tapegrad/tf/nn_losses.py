@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad.registry.places import has_values
-from tapegrad.tf.convert import cast, convert, fresh, host
+from tapegrad.tf.convert import cast, convert, host
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
-from tapegrad.tf.gathering import furthest, gather
+from tapegrad.tf.gathering import furthest
 from tapegrad.tf.nn_functions import floating
 from tapegrad.tf.operators import mismatch_in, pair, shape_text
 from tapegrad.tf.style import S
@@ -127,68 +127,3 @@ def compute_average_loss(per_example_loss: Any, sample_weight: Any = None, globa
 def scale_regularization_loss(regularization_loss: Any) -> Tensor:
     """The sum of losses; there is one replica."""
     return S.sum(convert(regularization_loss))
-
-
-@export("nn.nce_loss")
-def nce_loss(
-    weights: Any,
-    biases: Any,
-    labels: Any,
-    inputs: Any,
-    num_sampled: int,
-    num_classes: int,
-    num_true: int = 1,
-    sampled_values: Any = None,
-    remove_accidental_hits: bool = False,
-    name: str = "nce_loss",
-) -> Tensor:
-    """The loss of noise-contrastive estimation (M. Gutmann, A. Hyvarinen, 2010), with noise classes drawn log-uniformly."""
-    logits, targets = _sampled_logits(
-        weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values, remove_accidental_hits
-    )
-    return S.sum(_stable(logits, targets), axis=1)
-
-
-@export("nn.sampled_softmax_loss")
-def sampled_softmax_loss(
-    weights: Any,
-    biases: Any,
-    labels: Any,
-    inputs: Any,
-    num_sampled: int,
-    num_classes: int,
-    num_true: int = 1,
-    sampled_values: Any = None,
-    remove_accidental_hits: bool = True,
-    seed: Any = None,
-    name: str = "sampled_softmax_loss",
-) -> Tensor:
-    """The cross-entropy of softmax over the true classes and some that are drawn (S. Jean et al., 2015)."""
-    logits, targets = _sampled_logits(
-        weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values, remove_accidental_hits
-    )
-    return softmax_cross_entropy_with_logits(targets, logits)
-
-
-def _sampled_logits(
-    weights: Any, biases: Any, labels: Any, inputs: Any, sampled: int, classes: int, true: int, values: Any, remove: bool
-) -> tuple[Tensor, Tensor]:
-    from tapegrad.tf.random_functions import log_uniform_candidate_sampler
-
-    x = convert(inputs)
-    ids = host(labels).reshape(-1, true).astype(np.int64)
-    if values is None:
-        values = log_uniform_candidate_sampler(ids, true, sampled, True, classes)
-    drawn, p_true, p_drawn = values
-    noise = host(drawn).astype(np.int64)
-    dtype = x.array.dtype
-    own = S.sum(S.multiply(S.expand_dims(x, axis=1), gather(weights, ids)), axis=-1)
-    own = S.subtract(S.add(own, gather(biases, ids)), S.log(cast(p_true, dtype)))
-    other = S.matmul(x, S.matrix_transpose(gather(weights, noise)))
-    other = S.subtract(S.add(other, gather(biases, noise)), S.log(cast(p_drawn, dtype)))
-    if remove:
-        hit = (ids[:, :, None] == noise).any(axis=1)
-        other = S.where(fresh(hit), dtype.type(-1e37 if dtype == np.float32 else -1e300), other)
-    logits = S.concat([own, other], axis=1)
-    share = np.concatenate([np.full(ids.shape, 1 / true), np.zeros((len(ids), len(noise)))], axis=1).astype(dtype)
-    return logits, fresh(share)

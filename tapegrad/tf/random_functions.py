@@ -7,6 +7,7 @@ not TensorFlow's.
 from __future__ import annotations
 
 import random as _python
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import tapegrad.ops.samples  # noqa: F401  declares its ops
 from tapegrad import philox
 from tapegrad.dtypes import finfo
 from tapegrad.random import drawn_by
-from tapegrad.tf.convert import convert, fresh, host
+from tapegrad.tf.convert import convert, fresh
 from tapegrad.tf.dtypes import as_dtype, float32, int64
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
@@ -34,12 +35,14 @@ class _Seeds:
         self.given: int | None = None
         self.ops: _python.Random | None = None
         self.streams: dict[Any, int] = {}
+        self.kept: dict[Any, Any] = {}  # what ops have learnt since the seed was set
         self.free = np.random.default_rng()
 
     def start(self, seed: int | None) -> None:
         self.given = seed
         self.ops = None if seed is None else _python.Random(seed)
         self.streams.clear()
+        self.kept.clear()
 
     def pair(self, seed: int | None) -> tuple[int, int] | None:
         if self.given is not None:
@@ -84,6 +87,23 @@ def _drawn(what: str, draw: Any, shape: Any, seed: Any, dtype: Any, free: Any) -
         return found if size else found[()]
 
     return drawn_by(f"tf.random: {what}", numbers, size, dtype)
+
+
+def kept(key: Any, make: Callable[[], Any]) -> Any:
+    """What an op keeps from call to call until the global seed is set anew; made when it is first asked for."""
+    if key not in _seeds.kept:
+        _seeds.kept[key] = make()
+    return _seeds.kept[key]
+
+
+def stream_of(what: Any, seed: Any, length: int) -> Iterator[int]:
+    """The uint32 of a stream, of which an op takes at most `length` blocks; some stream of its own where there is no seed."""
+    pair = _seeds.pair(None if seed is None else int(seed))
+    if pair is None:
+        return philox.stream(int(_seeds.free.integers(2**63)), 0)
+    at = _seeds.streams.get((what, *pair), 0)
+    _seeds.streams[what, *pair] = at + length
+    return philox.stream(pair[0], pair[1], at)
 
 
 def _floating(dtype: Any) -> np.dtype[Any]:
@@ -263,38 +283,6 @@ def poisson(shape: Any, lam: Any, dtype: Any = float32, seed: Any = None, name: 
     rate = np.asarray(convert(lam).array, np.float64)
     drawn = _numpy_generator("poisson", seed).poisson(rate, size=(*lengths(shape), *rate.shape))
     return fresh(np.asarray(drawn).astype(as_dtype(dtype).numpy)[()])
-
-
-@export("random.log_uniform_candidate_sampler")
-def log_uniform_candidate_sampler(
-    true_classes: Any, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: Any = None, name: str | None = None
-) -> Any:
-    """Classes drawn with P(k) = log((k + 2) / (k + 1)) / log(range_max + 1), and how often each is expected."""
-    g = _numpy_generator("log_uniform", seed)
-    log = np.log(range_max + 1)
-
-    def one(size: int) -> Any:
-        return np.minimum((np.exp(g.random(size) * log) - 1).astype(np.int64), range_max - 1)
-
-    if unique and num_sampled > range_max:
-        raise invalid(None, f"Sampler's range is too small: {num_sampled} unique of {range_max}")
-    drawn, tries = list(one(num_sampled)), num_sampled
-    if unique:
-        drawn, tries = [], 0
-        seen: set[int] = set()
-        while len(drawn) < num_sampled:
-            k = int(one(1)[0])
-            tries += 1
-            if k not in seen:
-                seen.add(k)
-                drawn.append(k)
-
-    def expected(ids: Any) -> Tensor:
-        p = np.log((ids + 2.0) / (ids + 1.0)) / log
-        return fresh((-np.expm1(tries * np.log1p(-p)) if unique else p * num_sampled).astype(np.float32))
-
-    sampled = np.asarray(drawn, np.int64)
-    return fresh(sampled), expected(host(true_classes)), expected(sampled)
 
 
 @export("random.get_global_generator")

@@ -18,7 +18,8 @@ from tapegrad.tf.style import S
 from tapegrad.tf.tensor import Tensor, made
 
 
-def _state(seed: Any, alg: str) -> tuple[int, int]:
+def state_of(seed: Any, alg: Any) -> tuple[int, int]:
+    """Counter and key of a stream of Philox, for a seed of two numbers."""
     if alg not in ("auto_select", "philox", 1, 3) and getattr(alg, "value", None) not in (1, 3):
         raise ValueError(f"alg={alg!r}: tapegrad has the algorithm 'philox'")
     raw = host(seed)
@@ -29,7 +30,7 @@ def _state(seed: Any, alg: str) -> tuple[int, int]:
 
 def _made(draw: Any, shape: Any, seed: Any, alg: str, dtype: np.dtype[Any]) -> Any:
     size = lengths(shape)
-    found = draw(*_state(seed, alg), int(np.prod(size, dtype=int))).reshape(size).astype(dtype, copy=False)
+    found = draw(*state_of(seed, alg), int(np.prod(size, dtype=int))).reshape(size).astype(dtype, copy=False)
     return placed(found if size else found[()])
 
 
@@ -100,7 +101,7 @@ def stateless_categorical(logits: Any, num_samples: Any, seed: Any, dtype: Any =
     """Classes drawn for each row of logits."""
     raw = np.asarray(convert(logits).array)
     size = (len(raw), int(num_samples))
-    drawn = philox.uniform(*_state(seed, "philox"), size[0] * size[1], np.dtype(np.float64)).reshape(size)
+    drawn = philox.uniform(*state_of(seed, "philox"), size[0] * size[1], np.dtype(np.float64)).reshape(size)
     return fresh(philox.categorical(raw, drawn).astype(as_dtype(dtype).numpy))
 
 

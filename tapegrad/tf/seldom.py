@@ -191,17 +191,6 @@ def fingerprint(data: Any, method: str = "farmhash64", name: str | None = None) 
     return fresh(found.view(np.uint8).reshape(len(rows), 8))
 
 
-@export("random.experimental.stateless_shuffle")
-def stateless_shuffle(value: Any, seed: Any, alg: str = "auto_select", name: str | None = None) -> Tensor:
-    """The rows in an order that a seed decides: the same for the same seed, another than TensorFlow's."""
-    from tapegrad.tf.random_stateless import stateless_uniform
-
-    x = convert(value)
-    n = x.array.shape[0]
-    keys = host(stateless_uniform([n], seed, None, None, np.uint32, alg=alg))
-    return S.take(x, fresh(np.argsort(keys, kind="stable").astype(np.int64)), axis=0)
-
-
 @export("random.experimental.get_global_generator")
 def _global_generator() -> Any:
     """The generator of `tf.random.get_global_generator`."""

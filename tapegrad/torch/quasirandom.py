@@ -6,20 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.sobol import BITS as _BITS
+from tapegrad.sobol import DIMENSIONS as _DIMENSIONS
+from tapegrad.sobol import directions
 from tapegrad.torch import _arrays
 from tapegrad.torch._missing import refusing
-
-_BITS, _DIMENSIONS = 30, 21201
-
-
-def _directions(dimension: int) -> Any:
-    """The direction numbers of Joe and Kuo, those of each dimension in a row: a point is the exclusive or of some of them.
-
-    SciPy has them in its own sequence, as what it keeps to itself (1.17); by points of the sequence they would take 17 s.
-    """
-    from scipy.stats import qmc
-
-    return qmc.Sobol(dimension, scramble=False, bits=_BITS)._sv.astype(np.int64)
 
 
 class SobolEngine:
@@ -35,7 +26,7 @@ class SobolEngine:
         if not 1 <= dimension <= _DIMENSIONS:
             raise ValueError(f"Supported range of dimensionality for SobolEngine is [1, {_DIMENSIONS}]")
         self.seed, self.scramble, self.dimension = seed, scramble, dimension
-        self._directions = _directions(dimension)
+        self._directions = directions(dimension)
         self._shift = np.zeros(dimension, np.int64)
         if scramble:
             self._scramble()

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tapegrad.tf as ours
-from tests.tf import derivative_programs, function_programs, script_programs, tape_programs, tutorial_programs
+from tests.tf import (
+    derivative_programs,
+    drawing_programs,
+    function_programs,
+    script_programs,
+    tape_programs,
+    tutorial_programs,
+)
 from tests.tf.test_expressions import agree, shown
 
 if TYPE_CHECKING:
@@ -18,6 +25,7 @@ pytestmark = [pytest.mark.interop("tensorflow"), pytest.mark.filterwarnings("ign
 PROGRAMS = [
     *tape_programs.PROGRAMS,
     *derivative_programs.PROGRAMS,
+    *drawing_programs.PROGRAMS,
     *function_programs.PROGRAMS,
     *script_programs.PROGRAMS,
     *tutorial_programs.PROGRAMS,
