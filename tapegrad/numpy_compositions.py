@@ -46,10 +46,6 @@ def _fmin(x1: Any, x2: Any) -> Any:
     return F.where(F.isnan(x1), x2, F.where(F.isnan(x2), x1, F.minimum(x1, x2)))
 
 
-def _fmod(x1: Any, x2: Any) -> Any:
-    return x1 - F.trunc(F.divide(x1, x2)) * x2
-
-
 def _logaddexp2(x1: Any, x2: Any) -> Any:
     return F.logaddexp(x1 * math.log(2), x2 * math.log(2)) / math.log(2)
 
@@ -85,7 +81,6 @@ UFUNC_COMPOSITIONS: dict[str, Callable[..., Any]] = {
     "exp2": lambda x: F.pow(2.0, x),
     "fmax": _fmax,
     "fmin": _fmin,
-    "fmod": _fmod,
     "heaviside": _heaviside,
     "logaddexp2": _logaddexp2,
     "ldexp": lambda x1, x2: _scaled(read(x1), values_of(x2)),

@@ -274,6 +274,34 @@ def test_the_polar_factor_of_equal_singular_values_has_its_gradient():
     assert np.sum(gradient(f, x)[0] * e) == pytest.approx(np.sum(b * (e - e.T) / 2), rel=1e-12)
 
 
+@pytest.mark.parametrize("full_matrices", [False, True])
+def test_what_is_made_of_the_vectors_of_a_low_rank_has_its_gradient(full_matrices):
+    x, b, e = np.outer([1.0, -2.0, 0.5], [0.3, 1.0, -1.0]), matrix(3, 3), matrix(3, 3)
+
+    def f(x):
+        u, s, vh = tg.linalg.svd(x, full_matrices=full_matrices)
+        return tg.sum(((u[:, :1] * s[:1]) @ vh[:1]) * b)
+
+    h = 1e-6
+    difference = (float(f(tg.asarray(x + h * e))) - float(f(tg.asarray(x - h * e)))) / (2 * h)
+    assert np.sum(gradient(f, x)[0] * e) == pytest.approx(difference, rel=1e-7)
+
+
+@pytest.mark.parametrize("x", [2 * np.eye(3), np.diag([2.0, 2.0, 5.0])])
+def test_functions_written_without_a_factorisation_have_their_hessians_at_equal_eigenvalues(x):
+    e = matrix(3, 3)
+    e = e + e.T
+    inverse = np.linalg.inv(x)
+    second = {
+        lambda x: tg.linalg.trace(x @ x @ x): 6 * np.trace(e @ e @ x),
+        lambda x: tg.linalg.slogdet(x)[1]: -np.trace(inverse @ e @ inverse @ e),
+        lambda x: tg.linalg.matrix_norm(x) ** 2: 2 * np.sum(e * e),
+    }
+    for f, expected in second.items():
+        slope = tg.grad(lambda x, f=f: tg.sum(tg.grad(f)(x) * e))(tg.asarray(x)).numpy()
+        assert np.sum(slope * e) == pytest.approx(expected, rel=1e-9)
+
+
 def test_the_null_space_has_its_gradient():
     x, b, e = matrix(2, 4), matrix(4, 4), matrix(2, 4)
 

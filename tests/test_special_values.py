@@ -177,6 +177,35 @@ def test_the_documented_value_at_a_corner(f: Function, expected: float) -> None:
     assert gradient(f, 0.0) == expected
 
 
+def test_the_direction_of_an_infinite_point_is_the_limit() -> None:
+    half = math.sqrt(0.5)
+    for x, expected in (([INF, 2.0], [1, 0]), ([-1e300, -INF], [0, -1]), ([-INF, INF], [-half, half])):
+        assert [float(g) for g in gradients(tg.hypot, *x)] == expected
+        assert [float(g) for g in gradients(tg.atan2, *x)] == [0, 0]
+        assert [float(g) for g in gradients(tg.hypot, *x, order=2)] == [0, 0]
+
+
+def test_what_is_left_of_large_numbers_is_exact() -> None:
+    x, y = np.array([1e160, -1e17, 7.5, -7.5, 3.0, -0.0]), np.array([0.7, 3.0, -2.0, 2.0, INF, 1.0])
+    fmod = OPS["fmod"].entry
+    found = fmod(tg.asarray(x), tg.asarray(y)).numpy()
+    np.testing.assert_array_equal(found, np.fmod(x, y))
+    assert np.signbit(found[-1])
+    dx, dy = gradients(fmod, x, y)
+    assert dx.tolist() == [1] * 6
+    assert dy[2:].tolist() == [3, 3, 0, 0]
+
+
+def test_nan_is_not_shrunk_to_zero() -> None:
+    for f in (tg.nn.hardshrink, tg.nn.softshrink, tg.nn.tanhshrink):
+        assert np.isnan(f(tg.asarray([NAN, 0.0])).numpy()).tolist() == [True, False]
+
+
+def test_the_inverse_of_the_logistic_function_has_no_slope_where_it_has_no_value() -> None:
+    assert np.isnan(gradient(tg.special.logit, [-0.5, 1.5])).all()
+    assert gradient(tg.special.logit, [0.0, 1.0]).tolist() == [INF, INF]
+
+
 # -- the softmax family -------------------------------------------------------------------------------------------
 ROWS = [[-INF, -INF, -INF], [1.5, -INF, 0.5], [800.0, 799.0, -800.0]]
 

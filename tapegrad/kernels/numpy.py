@@ -38,6 +38,7 @@ from numpy import (  # noqa: F401  re-exported: these are kernels
     equal,
     exp,
     floor,
+    fmod,
     full,
     greater,
     greater_equal,

@@ -231,6 +231,16 @@ def remainder(xp: Any, x1: Any, x2: Any, /) -> Any:
 remainder.partials(x1=1, x2=lambda F, x1, x2: -F.floor_divide(x1, x2))
 
 
+@elementwise(real=True, kinks=_from_integer_ratio, domain={"x2": (1, 3)}, public=False)
+def fmod(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """What is left of `x1`, whose sign it has, when `x2` is taken off as often as it goes: exact, as no quotient of large numbers is."""
+    left = xp.remainder(xp.abs(x1), xp.abs(x2))
+    return xp.where(x1 < 0, -left, left)
+
+
+fmod.partials(x1=1, x2=lambda F, x1, x2, y: -F.round((x1 - y) / x2))
+
+
 @elementwise(real=True, masks=True, kinks=_difference)
 def maximum(xp: Any, x1: Any, x2: Any, /) -> Any:
     """The larger of two elements; where they are equal each has half of the derivative."""
@@ -299,22 +309,30 @@ finite_or.partials(x=lambda F, x: F.cast_like(F.isfinite(x), x))
 
 @elementwise(real=True, singular=True, domain=(0.2, 3))
 def hypot(xp: Any, x1: Any, x2: Any, /) -> Any:
-    """sqrt(x1**2 + x2**2) without overflow; at (0, 0) the derivative is taken as 0, the smallest subgradient."""
+    """sqrt(x1**2 + x2**2) without overflow; at (0, 0) the derivative is taken as 0, the smallest subgradient.
+
+    Where one is infinite it is the limit, 1 or -1 for that one and 0 for the other; where both are, that for both growing alike.
+    """
     return xp.hypot(x1, x2)
 
 
-hypot.partials(x1=lambda F, x1, y: _over(F, x1, y), x2=lambda F, x2, y: _over(F, x2, y))
+hypot.partials(x1=lambda F, x1, x2, y: _along(F, x1, x2, y), x2=lambda F, x1, x2, y: _along(F, x2, x1, y))
+
+
+def _along(F: Any, x: Any, other: Any, y: Any) -> Any:
+    return F.where(F.isinf(x) & F.isinf(other), math.sqrt(0.5), 1) * _over(F, x, y)
 
 
 def _over(F: Any, x: Any, y: Any) -> Any:
-    """x / y, with 0 / 0 = 0, whose derivatives are 0 too."""
-    none = y == 0
-    return F.where(none, F.zeros(y.shape, dtype=y.dtype), x / F.where(none, F.ones(y.shape, dtype=y.dtype), y))
+    """x / y, with 0 / 0 = 0 and inf / inf = 1, whose derivatives are 0 too."""
+    odd = (y == 0) | F.isinf(y)
+    one = F.ones(y.shape, dtype=y.dtype)
+    return F.where(odd, F.where(F.isinf(x), F.sign(x), 0 * one), x / F.where(odd, one, y))
 
 
 @elementwise(real=True, domain=(0.2, 3))
 def atan2(xp: Any, x1: Any, x2: Any, /) -> Any:
-    """The angle of the point (x2, x1), between -pi and pi; at (0, 0) the derivative is taken as 0."""
+    """The angle of the point (x2, x1), between -pi and pi; at (0, 0) the derivative is taken as 0, and it is 0 infinitely far out."""
     return xp.atan2(x1, x2)
 
 

@@ -4,6 +4,12 @@ What is unique only up to a sign or a phase (an eigenvector, a singular vector) 
 function that does not depend on it.  Eigenvalues, or singular values, that are equal to within rounding are taken as equal;
 between them the derivative of their vectors, which does not exist, is taken as 0: so what is differentiated stays
 finite, and is right if it depends on each group of equal values alone, not on how a group would part.
+
+That holds at first order.  The second derivative of a smooth function of the values has (g_j - g_i) / (w_j - w_i) between two of them,
+where g is the cotangent of w: for equal ones that tends to what g_i changes by with w_i less what it changes by with w_j, which is in
+the function that follows, not in the values g and w that a rule sees.  It is taken as 0: the Hessian of sum(w**3) at a multiple of
+the identity has the diagonal right, and off it a part missing.  Written without a factorisation (`trace(x @ x @ x)`, `det`, `slogdet`,
+`matrix_exp`, `inv`, the Frobenius norm) a function has its derivatives there at every order.
 """
 
 from __future__ import annotations
@@ -144,8 +150,9 @@ def eigh(xp: Any, x: Any, /) -> Any:
 
     The lower triangle is read, and the derivative is taken as that for the Hermitian part of x.  Between equal eigenvalues that of the
     eigenvectors is taken as 0, which is right for what depends on the values, or on the span of the vectors, alone.  What depends on
-    both, such as V diag(f(w)) V^H with f' != 0, has a derivative there that no rule for `eigh` can find: for vectors turned within the
-    span, the cotangent of w would be another, and the sweep brings that for the vectors chosen here.
+    both, such as V diag(f(w)) V^H with f' != 0, has a derivative there that no rule for `eigh` can find: that between two equal values is
+    half of what the cotangent of w changes by when their vectors turn into one another, and the sweep brings it for the vectors
+    chosen here alone.
 
     Eigenvectors are known up to a sign or phase: what is differentiated must not depend on it.
     Formula: Giles, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation" (2008), 3.1.
@@ -213,7 +220,8 @@ def svd(xp: Any, x: Any, /, *, full_matrices: bool = True) -> Any:
 
     k = min(n, m); without `full_matrices` U and V have k columns.  Between equal singular values the derivative of their vectors is
     taken as 0, and so is that of a singular value of 0, where it has a kink.  So U diag(S) V^H, which is x, has the derivative 1 only
-    between what has full rank: between two null vectors the cotangents of U and V are 0, and tell nothing.
+    between what has full rank: between two null vectors the cotangents of U and V are 0, and tell nothing.  What is made of the vectors
+    of values that are not 0, such as U[:, :r] diag(S[:r]) V[:, :r]^H for a matrix of rank r, is right.
 
     Vectors are known up to a sign or phase that U and V share, and those of the value 0 up to a rotation: what is differentiated must
     not depend on it.

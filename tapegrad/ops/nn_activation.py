@@ -293,7 +293,7 @@ softshrink.partials(x=lambda F, x, limit: _outside(F, x, -limit, limit))
 @elementwise(real=True, cuts=True, kinks=(-0.5, 0.5), laws=_with(limit=(0.5,)), public=False)
 def hardshrink(xp: Any, x: Any, /, *, limit: float = 0.5) -> Any:
     """`x` where it is farther from 0 than `limit`, and 0 elsewhere; at both limits the derivative is 0."""
-    return xp.where((x < -limit) | (x > limit), x, xp.zeros_like(x))
+    return xp.where((x >= -limit) & (x <= limit), xp.zeros_like(x), x)  # so NaN stays
 
 
 hardshrink.partials(x=lambda F, x, limit: _outside(F, x, -limit, limit))

@@ -256,7 +256,12 @@ def logit(xp: Any, x: Any, /) -> Any:
     return xp.logit(x)
 
 
-logit.partials(x=lambda F, x: 1 / x + 1 / (1 - x))  # not 1 / (x * (1 - x)): the derivative of that is inf - inf for tiny x
+def _logit_slope(F: Any, x: Any) -> Any:
+    """Not 1 / (x * (1 - x)), whose derivative is inf - inf for tiny x; and none where there is no value."""
+    return F.where((x < 0) | (x > 1), math.nan, 1 / x + 1 / (1 - x))
+
+
+logit.partials(x=_logit_slope)
 
 
 # -- Bessel functions ----------------------------------------------------------------------------------

@@ -177,7 +177,8 @@ def _mode(x: Any, dim: int, keepdim: bool) -> Any:
     found = np.empty(raw.shape[:-1], np.int64)
     for i in np.ndindex(*raw.shape[:-1]):
         values, counts = np.unique(raw[i], return_counts=True)
-        found[i] = np.flatnonzero(raw[i] == values[counts.argmax()])[-1]
+        best = values[counts.argmax()]
+        found[i] = np.flatnonzero(raw[i] == best if not np.isnan(best) else np.isnan(raw[i]))[-1]  # NaN is not equal to itself
     return _at(x, d, wrap(np.expand_dims(found, d)), keepdim, named.mode)
 
 

@@ -87,7 +87,7 @@ def _div(x: Any, other: Any, rounding_mode: Any) -> Any:
         return _floor_divide(x, other)
     if rounding_mode == "trunc":
         y = S.divide(x, other)
-        kinds = [t.array.dtype.kind if isinstance(t, Tensor) else ("f" if type(t) is float else "i") for t in (x, other)]
+        kinds = _dtype_kinds(x, other)
         if any(k in "fVc" for k in kinds):
             return S.trunc(y)
         exact = S.floor_divide(x, other)
@@ -101,8 +101,14 @@ def _floor_divide(x: Any, other: Any) -> Any:
     return S.floor_divide(x, other)
 
 
+def _dtype_kinds(*numbers: Any) -> list[str]:
+    return [t.array.dtype.kind if isinstance(t, Tensor) else ("f" if type(t) is float else "i") for t in numbers]
+
+
 def _fmod(x: Any, other: Any) -> Any:
     """x - trunc(x / other) * other: of the sign of x."""
+    if not {"f", "V"}.isdisjoint(_dtype_kinds(x, other)):
+        return S.fmod(x, other)
     whole = _div(x, other, "trunc").detach()
     return S.subtract(x, S.multiply(whole, other))
 
