@@ -111,8 +111,10 @@ def split(x: Any, split_size_or_sections: Any = None, dim: int = 0, *, split_siz
         name = "SplitWithSizes0"
     else:
         n = int(split_size_or_sections)
-        if n <= 0 and size:
-            raise RuntimeError(f"split expects split_size be positive, but got split_size={n}")
+        if n < 0:
+            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={n}")
+        if n == 0 and size:
+            raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}")
         lengths = [min(n, size - a) for a in range(0, size, n)] if size else [0]
         name = "Split0"
     starts = itertools.accumulate(lengths, initial=0)

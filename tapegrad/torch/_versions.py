@@ -122,14 +122,18 @@ def _refuse(node: Any, value: Any, log: _Log) -> NoReturn:
         tell(node)
     _, seqs, _, earlier, version, _, _ = log
     expected = earlier + sum(s < node.seq for s in seqs)
+    raise written(value, _maker(node, value), 0, version, expected, name_of(node))
+
+
+def written(value: Any, made: str | None, number: int, version: int, expected: int, by: str) -> RuntimeError:
+    """The error that a saved value, an output of a node, is not what it was; and what it was saved by."""
     kind = f"torch.{SCALAR_TYPES[dtype_of(value.dtype)]}Tensor {list(value.shape)}"
-    made = _maker(node, value)
-    source = f", which is output 0 of {re.sub('Backward[0-9]*$', '', made)}," if made else ""
-    raise RuntimeError(
+    source = f", which is output {number} of {re.sub('Backward[0-9]*$', '', made)}," if made else ""
+    return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{kind}]{source} is at version {version}; expected version {expected} instead. It was saved by {name_of(node)}. "
+        f"[{kind}]{source} is at version {version}; expected version {expected} instead. It was saved by {by}. "
         "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-        "torch.autograd.set_detect_anomaly(True)."
+        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )
 
 

@@ -147,23 +147,17 @@ class Saved:
             t._store = self.store
         now = 0 if getattr(t, "_is_inference", False) else store_of(t).version
         if now != self.version:
-            kind = f"torch.{_named(t)}Tensor {list(t.array.shape)}"
-            raise RuntimeError(
-                "one of the variables needed for gradient computation has been modified by an inplace operation: "
-                f"[{kind}], which was saved by {type(ctx).__name__}, is at version {now}; expected version {self.version} instead. "
-                "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-                "torch.autograd.set_detect_anomaly(True)."
-            )
+            from tapegrad.torch._versions import written
+
+            by = type(ctx).__name__
+            made = t.grad_fn if self.index is None else None
+            source = (by, self.index) if self.index is not None else (None, 0) if made is None else (made.name(), t.output_nr)
+            raise written(t.array, *source, now, self.version, by)
         if self.index is None:
             return t
         t.node = _node_of_output(ctx, self.index)
         return t
 
-
-def _named(t: Any) -> str:
-    from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
-
-    return SCALAR_TYPES[dtype_of(t.array.dtype)]
 
 
 def _node_of_output(ctx: Any, index: int) -> Any:

@@ -291,4 +291,23 @@ for change in (lambda y: y.mul_(2), lambda y: y.zero_(), lambda y: y.__setitem__
         change(y)
         result.append(err(lambda: t.autograd.grad(z.sum(), x))[:90])
 """,
+    "writes to what a Function has saved": """
+class Two(t.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, place):
+        y, z = x.exp(), x * 2
+        ctx.save_for_backward((x, y, z)[place])
+        return y, z
+    @staticmethod
+    def backward(ctx, g, h):
+        return g * ctx.saved_tensors[0], None
+
+def of(place, write):
+    a = t.ones(2, requires_grad=True) * 3
+    found = (a, *Two.apply(a, place))
+    write(found[place])
+    return err(found[1].sum().backward)[:165]
+double = lambda x: x.detach().mul_(2)
+result = [of(0, lambda x: x.mul_(2)), of(0, lambda x: x[0].zero_()), of(1, double), of(2, double)]
+""",
 }
