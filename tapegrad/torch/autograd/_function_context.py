@@ -151,8 +151,9 @@ class Saved:
 
             by = type(ctx).__name__
             made = t.grad_fn if self.index is None else None
-            source = (by, self.index) if self.index is not None else (None, 0) if made is None else (made.name(), t.output_nr)
-            raise written(t.array, *source, now, self.version, by)
+            if self.index is not None:
+                raise written(t.array, by, self.index, now, self.version, by)
+            raise written(t.array, None if made is None else made.name(), 0 if made is None else t.output_nr, now, self.version, by)
         if self.index is None:
             return t
         t.node = _node_of_output(ctx, self.index)
