@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from tapegrad.registry.backends import making_on
 
 
 @pytest.mark.parametrize("shape", [(100_000, 3), (2, 40_000, 3), (5_000, 2)])
@@ -45,3 +46,15 @@ def test_the_spread_of_many_large_numbers_is_that_about_their_mean(axis: int) ->
     found = tg.grad(lambda x: tg.sum(tg.std(x, axis=axis)))(tg.asarray(x)).numpy()
     slope = (exact - exact.mean(axis=axis, keepdims=True)) / (20_000 * exact.std(axis=axis, keepdims=True))
     np.testing.assert_allclose(found, slope, rtol=1e-2, atol=1e-2 * np.abs(slope).max())
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.int32])
+@pytest.mark.parametrize("backend", ["numpy", "tensorflow"])
+def test_the_mean_of_large_integers_does_not_wrap(dtype: Any, backend: str) -> None:
+    if backend == "tensorflow":
+        pytest.importorskip("tensorflow")
+    x = np.full(12, np.iinfo(dtype).max // 2 + 1, dtype)
+    x[::2] -= dtype(1 << 20)
+    with making_on(backend):
+        assert float(tg.mean(tg.asarray(x))) == x.astype(float).mean()
+        assert float(tg.std(tg.asarray(x))) == pytest.approx(1 << 19, rel=1e-2)

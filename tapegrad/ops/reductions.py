@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.dtypes import float32
+from tapegrad.dtypes import float32, float64
 from tapegrad.registry import composite, constant, linear, primitive
 from tapegrad.registry.batch_rules import flattening, over_axis
 
@@ -76,8 +76,10 @@ def is_half(x: Any) -> bool:
 
 @linear(laws=reduction)
 def mean(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The arithmetic mean over axes; NaN over no elements.  Half precision is computed in float32."""
-    if is_half(x):
+    """The arithmetic mean over axes; NaN over no elements.  Half precision is computed in float32, integers in float64."""
+    if x.dtype.kind in "iu":  # whose sum may not fit into 64 bits
+        x = xp.cast(x, float64)
+    elif is_half(x):
         return xp.cast(xp.mean(xp.cast(x, float32), axis=axis, keepdims=keepdims), x.dtype)
     return xp.sum(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
 
