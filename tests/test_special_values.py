@@ -275,6 +275,15 @@ def test_two_infinities_share_alike_in_logaddexp_and_logsumexp() -> None:
         np.testing.assert_array_equal(np.stack(gradients(tg.logaddexp, *x)), alone)
 
 
+def test_a_masked_logit_that_is_not_wanted_costs_nothing() -> None:
+    f = OPS["binary_cross_entropy_with_logits"].entry
+    x, target = [-INF, 0.5, -INF], tg.asarray(np.array([0.0, 1.0, 0.25]))
+    loss = f(tg.asarray(np.array(x)), target, reduction="none").numpy()
+    assert loss.tolist() == [0, pytest.approx(math.log1p(math.exp(-0.5))), INF]
+    for order in (1, 2):
+        assert gradient(lambda x: f(x, target, reduction="none"), x, order)[0] == 0
+
+
 def test_a_row_with_infinity_has_no_softmax() -> None:
     for f in (tg.nn.softmax, tg.nn.log_softmax):
         assert np.isnan(gradient(f, [INF, 0.5, 1.0])).all()

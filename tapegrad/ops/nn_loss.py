@@ -215,9 +215,12 @@ def binary_cross_entropy(
 def binary_cross_entropy_with_logits(
     F: Any, x: Any, target: Any, weight: Any = None, positive_weight: Any = None, /, *, reduction: str = "mean"
 ) -> Any:
-    """The binary cross entropy of sigmoid(x), without overflow; `positive_weight` multiplies the part of `target`."""
+    """The binary cross entropy of sigmoid(x), without overflow; `positive_weight` multiplies the part of `target`.
+
+    Without that, a logit of -inf, as masks have it, and the target 0 have the loss 0.
+    """
     if positive_weight is None:
-        loss = F.softplus(x) - target * x
+        loss = F.softplus(x) - F.mul_zero(target, x)
     else:
         loss = (1 - target) * x + (1 + (positive_weight - 1) * target) * F.softplus(-x)
     return reduced(F, loss if weight is None else loss * weight, reduction)
