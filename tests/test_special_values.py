@@ -155,6 +155,12 @@ def test_cumulative_prod_with_zeros(x: list[float]) -> None:
     assert gradient(tg.cumulative_prod, x, 2) == pytest.approx(second, abs=0)
 
 
+def test_an_infinite_factor_reaches_those_alone_that_it_multiplies() -> None:
+    assert gradient(tg.cumulative_prod, [INF, 1.0, 2.0]).tolist() == [4, INF, INF]
+    assert gradient(tg.cumulative_prod, [3.0, 1.0, INF])[1:].tolist() == [INF, 3]
+    assert gradient(tg.cumulative_prod, [1.5, 2.0, NAN])[2] == 3
+
+
 # -- tips ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("f", [tg.std, lambda x: tg.std(x, axis=0), tg.abs], ids=["std", "std over an axis", "abs"])

@@ -129,15 +129,15 @@ def cumulative_prod_grad(F: Any, g: Any, x: Any, /, *, axis: int, value: Any = N
 
 @composite(laws=lambda draw: (draw.array("n", 3), draw.array("n", 3)), public=False)
 def backward_recurrence(F: Any, start: Any, x: Any, /) -> Any:
-    """s with s_i = start_i + x_{i+1} s_{i+1} over the last axis, in log2(n) passes of doubling step."""
+    """s with s_i = start_i + x_{i+1} s_{i+1} over the last axis, in log2(n) passes of doubling step; what is 0 brings in nothing."""
     n = x.shape[-1]
     s = F.positive(start)
-    a = F.concat([x[..., 1:], 0 * x[..., :1]], axis=-1)  # the factor that brings in the next one
+    a = F.concat([x[..., 1:], F.zeros_like(x[..., :1])], axis=-1)  # the factor that brings in the next one
     step = 1
     while step < n:
-        pad = 0 * s[..., :step]
-        s = s + a * F.concat([s[..., step:], pad], axis=-1)
-        a = a * F.concat([a[..., step:], pad], axis=-1)
+        pad = F.zeros_like(s[..., :step])
+        s = s + F.mul_zero(F.concat([s[..., step:], pad], axis=-1), a)
+        a = F.mul_zero(F.concat([a[..., step:], pad], axis=-1), a)
         step *= 2
     return s
 
