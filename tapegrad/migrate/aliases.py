@@ -48,7 +48,7 @@ def _register_hidden(alias: str, package: ModuleType) -> None:
 
     An import would put the module in the place of what has the name.
     """
-    prefix = f"{package.__name__}."
+    prefix = f"{package.__package__ or package.__name__}."
     for name, module in list(sys.modules.items()):
         last = name.removeprefix(prefix)
         if name.startswith(prefix) and "." not in last and vars(package).get(last, module) is not module:
@@ -116,6 +116,22 @@ def _modules_of(places: dict[str, str]) -> dict[str, ModuleType]:
     }
 
 
+def _call_by_name(places: dict[str, str]) -> Callable[[], None]:
+    """Let `torch.__name__` be what programs know; the value is what ends that.
+
+    Libraries choose by it what they do, and Pyro refuses any other. Modules below keep their names: nobody asks for them.
+    """
+    if "torch" not in places:
+        return lambda: None
+    facade = sys.modules[places["torch"]]
+    name, facade.__name__ = facade.__name__, "torch"
+
+    def undo() -> None:
+        facade.__name__ = name
+
+    return undo
+
+
 @contextlib.contextmanager
 def aliased(styles: Iterable[str]) -> Iterator[None]:
     """Inside, imports of these styles' frameworks give tapegrad's facades; outside, all is as it was."""
@@ -140,8 +156,10 @@ def alias(styles: Iterable[str]) -> Callable[[], None]:
         del sys.modules[name]
     finder = _Finder(places)
     sys.meta_path.insert(0, finder)
+    call_as_before = _call_by_name(places)
 
     def undo() -> None:
+        call_as_before()
         sys.meta_path.remove(finder)
         for name in _modules_of(places):
             del sys.modules[name]

@@ -138,9 +138,9 @@ def _executed(code: Callable[[], Any], main: ModuleType) -> int:
 def _hint(error: Exception) -> str:
     """What a facade has to say of a name that it lacks, where the error itself does not say it."""
     if isinstance(error, ImportError):
-        found = re.match(r"cannot import name '(\w+)' from '(tapegrad\.\S+)'", str(error))
+        found = re.match(r"cannot import name '(\w+)' from '([\w.]+)'", str(error))
         module = sys.modules.get(found[2]) if found else None
-        if found is None or module is None:
+        if found is None or module is None or not (module.__package__ or "").startswith("tapegrad."):
             return ""
         try:
             getattr(module, found[1])
@@ -150,7 +150,7 @@ def _hint(error: Exception) -> str:
     if not isinstance(error, AttributeError) or "facade" in str(error) or error.obj is None:
         return ""
     lacking = error.obj if isinstance(error.obj, type | ModuleType) else type(error.obj)
-    name = lacking.__name__ if isinstance(lacking, ModuleType) else lacking.__module__
+    name = lacking.__package__ or lacking.__name__ if isinstance(lacking, ModuleType) else lacking.__module__
     return _nearest(lacking, error.name or "", lacking.__name__) if name.startswith(("tapegrad.", "keras.")) else ""
 
 

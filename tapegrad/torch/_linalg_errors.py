@@ -48,6 +48,10 @@ def _text(name: str, error: Exception, x: Any) -> str:
             f"linalg.cholesky: {where}The factorization could not be completed because the input is not positive-definite (the leading "
             f"minor of order {order} is not positive-definite)."
         )
+    if name == "solve":
+        singular = next((i for i, m in enumerate(rows) if np.linalg.matrix_rank(m) < m.shape[0]), 0)
+        where = f"(Batch element {singular}): " if raw.ndim > 2 else ""
+        return f"torch.linalg.solve: {where}The solver failed because the input matrix is singular."
     place = next((_zero_pivot(m) for m in rows if np.linalg.matrix_rank(m) < m.shape[0]), 1)
     what = {"inv": "inversion"}.get(name, name)
     return (
@@ -57,10 +61,9 @@ def _text(name: str, error: Exception, x: Any) -> str:
 
 def _is_not_positive(m: Any) -> bool:
     try:
-        np.linalg.cholesky(m)
+        return not (np.diagonal(np.linalg.cholesky(m)).real > 0).all()
     except np.linalg.LinAlgError:
         return True
-    return False
 
 
 def _zero_pivot(m: Any) -> int:

@@ -11,6 +11,7 @@ import tapegrad.linalg  # noqa: F401  declares its ops
 from tapegrad.torch import _factors, _symmetric_factors
 from tapegrad.torch import _named as named
 from tapegrad.torch._dtypes import numpy_of
+from tapegrad.torch._faults import begun, with_info
 from tapegrad.torch._functions._build import compiled
 from tapegrad.torch._functions._stacks import on_stacks
 from tapegrad.torch._linalg_errors import LinAlgError, _guarded, _square, _text, converged
@@ -22,8 +23,11 @@ from tapegrad.torch._tensor import STYLE as S
 def _cholesky(x: Any, upper: bool) -> Any:
     y = _guarded("cholesky", S.cholesky, x, upper=upper)
     raw = y.array
+    if type(raw) in OF_NUMPY:
+        if raw.size and np.isnan(raw[..., -1, -1]).any():  # where NaN comes to, wherever it was
+            raise LinAlgError(_text("cholesky", ValueError("NaN"), x))
     # TensorFlow's kernel says nothing, and leaves NaN (2.21)
-    if type(raw) not in OF_NUMPY and hasattr(getattr(raw, "bare", None), "numpy") and np.isnan(np.asarray(raw)).any():
+    elif hasattr(getattr(raw, "bare", None), "numpy") and np.isnan(np.asarray(raw)).any():
         raise LinAlgError(_text("cholesky", ValueError("NaN"), x))
     return y
 
@@ -162,11 +166,6 @@ def _vander(x: Any, n: Any) -> Any:
     return S.astype(y, np.dtype(np.int64)) if y.array.dtype.kind in "iub" else y
 
 
-def _no_faults(x: Any) -> Any:
-    """What LAPACK says of matrices with which all went well."""
-    return wrap(np.zeros(x.array.shape[:-2], np.int32))
-
-
 def _number_of(x: Any) -> Any:
     return np.asarray(x.read()[0]) if isinstance(x, Tensor) else x
 
@@ -234,7 +233,9 @@ def _tensorsolve(a: Any, b: Any, dims: Any) -> Any:
 
 
 _PARTS = (vars(_factors), vars(_symmetric_factors), dict(globals()))
-_NAMES = {k: v for part in _PARTS for k, v in part.items() if callable(v)} | {"named": named, "converged": converged}
+_NAMES = {k: v for part in _PARTS for k, v in part.items() if callable(v)} | {
+    "named": named, "converged": converged, "with_info": with_info, "begun": begun,
+}  # fmt: skip
 _TABLE = {
     "vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None)": "_vector_norm(x, ord, dim, keepdim, dtype)",
     "matrix_norm(A, ord='fro', dim=(-2, -1), keepdim=False, *, dtype=None)": "_matrix_norm(A, ord, dim, keepdim, dtype)",
@@ -272,10 +273,11 @@ _TABLE = {
     "ldl_factor_ex(A, *, hermitian=False, check_errors=False)": "_ldl_factor_ex(A, hermitian, check_errors)",
     "ldl_solve(LD, pivots, B, *, hermitian=False)": "_ldl_solve(LD, pivots, B, hermitian)",
     "diagonal(A, *, offset=0, dim1=-2, dim2=-1)": "A.diagonal(offset, dim1, dim2)",
-    "inv_ex(A, *, check_errors=False)": "named.linalg_inv_ex(_inv(A), _no_faults(A))",
+    "inv_ex(A, *, check_errors=False)": "named.linalg_inv_ex(*with_info('inv_ex', _inv, A, check_errors))",
     "cholesky_ex(A, *, upper=False, check_errors=False)":
-        "named.linalg_cholesky_ex(S.cholesky(A, upper=upper), _no_faults(A))",
-    "solve_ex(A, B, *, left=True, check_errors=False)": "named.linalg_solve_ex(_solve(A, B, left), _no_faults(A))",
+        "named.linalg_cholesky_ex(*with_info('cholesky_ex', lambda x: _cholesky(x, upper), A, check_errors, begun(upper)))",
+    "solve_ex(A, B, *, left=True, check_errors=False)":
+        "named.linalg_solve_ex(*with_info('solve_ex', lambda x: _solve(x, B, left), A, check_errors))",
     "tensorinv(A, ind=2)": "_tensorinv(A, ind)",
     "tensorsolve(A, B, dims=None)": "_tensorsolve(A, B, dims)",
     "householder_product(A, tau)": "_householder_product(A, tau)",

@@ -78,7 +78,7 @@ PROGRAM = {
         def points():
             return torch.ones(4, 3)
         def where(_):
-            return torch.__name__, tuple(points().shape), __name__
+            return torch.Tensor.__module__, tuple(points().shape), __name__
         if __name__ == "__main__":
             with multiprocessing.get_context("spawn").Pool(1) as pool:
                 print(pool.map(where, [0]))
@@ -111,12 +111,24 @@ def test_modules_are_run_by_name_and_relative_imports_work(program):
 
 def test_processes_that_a_program_spawns_find_the_facade_too(program):
     done = command("-m", "net.data", folder=program)
-    assert (done.stdout, done.stderr) == ("[('tapegrad.torch', (4, 3), '__mp_main__')]\n", "")
+    assert (done.stdout, done.stderr) == ("[('tapegrad.torch._tensor', (4, 3), '__mp_main__')]\n", "")
 
 
 def test_a_folder_with_a_main_file_is_run(tmp_path):
-    (tmp_path / "__main__.py").write_text("import torch\nprint(torch.__name__, __name__)\n")
-    assert command(str(tmp_path)).stdout == "tapegrad.torch __main__\n"
+    (tmp_path / "__main__.py").write_text("import torch\nprint(torch.Tensor.__module__, __name__)\n")
+    assert command(str(tmp_path)).stdout == "tapegrad.torch._tensor __main__\n"
+
+
+def test_the_facade_has_the_name_of_torch_while_it_stands_for_it():
+    from tapegrad import torch
+    from tapegrad.migrate.aliases import aliased
+
+    with aliased(["torch"]):
+        assert torch.__name__ == "torch"
+        with aliased(["torch", "tf"]):
+            assert torch.__name__ == "torch"
+        assert torch.__name__ == "torch"
+    assert torch.__name__ == "tapegrad.torch"
 
 
 def test_imports_give_the_facade_and_the_script_is_the_main_program(tmp_path):
@@ -139,7 +151,7 @@ def test_imports_give_the_facade_and_the_script_is_the_main_program(tmp_path):
     )
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
-        "tapegrad.torch tapegrad.torch.nn.functional tapegrad tapegrad",
+        "torch tapegrad.torch.nn.functional tapegrad tapegrad",
         "__main__ ['a', '--flag'] True True",
         "6.0",
     ]

@@ -61,3 +61,21 @@ def test_a_divergence_is_declared_of_any_two_classes():
     assert torch.distributions.kl_divergence(Mine(0.0, 1.0), torch.distributions.Gamma(1.0, 1.0)).item() == 7.0
     with pytest.raises(TypeError, match="Distribution subclasses"):
         torch.distributions.register_kl("Normal", Of)
+
+
+def test_kernels_of_attention_are_chosen_for_a_while():
+    cuda = torch.backends.cuda
+    with pytest.warns(FutureWarning, match="sdpa_kernel"), cuda.sdp_kernel(enable_flash=False, enable_math=True):
+        assert (cuda.flash_sdp_enabled(), cuda.math_sdp_enabled()) == (False, True)
+    cuda.enable_mem_efficient_sdp(False)
+    assert (cuda.flash_sdp_enabled(), cuda.mem_efficient_sdp_enabled()) == (True, False)
+    cuda.enable_mem_efficient_sdp(True)
+
+
+def test_factors_of_several_dtypes_meet_where_nothing_is_summed():
+    i, x = torch.arange(3), torch.tensor([0.5, 1.5])
+    y = torch.einsum("i, j -> i j", i, x)
+    assert y.dtype == torch.float32
+    assert y.tolist() == [[0.0, 0.0], [0.5, 1.5], [1.0, 3.0]]
+    with pytest.raises(RuntimeError, match="expected scalar type Long but found Float"):
+        torch.einsum("i,i->", i, torch.ones(3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -12,9 +13,11 @@ import tapegrad.ops.statistics  # noqa: F401  they declare their ops
 from tapegrad.ops.einsum import einsum as _plain_einsum
 from tapegrad.torch import _factors, _sparse, linalg
 from tapegrad.torch import _named as named
+from tapegrad.torch._dtypes import SCALAR_TYPES
 from tapegrad.torch._functions._build import METHODS, define
 from tapegrad.torch._functions.pointwise import _inexact
 from tapegrad.torch._linalg_errors import converged
+from tapegrad.torch._promotion import promote_types
 from tapegrad.torch._shapes import dimension
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor, adopt, wrap
@@ -102,6 +105,18 @@ def _sum_of_products(a: Any, b: Any) -> Any:
     return S.sum(_bmm(a, b), axis=0)
 
 
+def _of_one_dtype(left: str, right: str | None, operands: Any) -> Any:
+    """Factors of several dtypes in the one that a product of them has; refused where a sum is taken over what two of them share."""
+    terms = left.replace(" ", "").split(",")
+    kept = {c for c in left if left.count(c) == 1} if right is None else set(right)
+    for k, (term, x) in enumerate(zip(terms, operands, strict=False)):
+        for other, y in zip(terms[k + 1 :], operands[k + 1 :], strict=False):
+            if x.dtype != y.dtype and any(c.isalpha() and c in other and c not in kept for c in term):
+                raise RuntimeError(f"expected scalar type {SCALAR_TYPES[x.dtype]} but found {SCALAR_TYPES[y.dtype]}")
+    common = functools.reduce(promote_types, [x.dtype for x in operands])
+    return tuple(x.to(common) for x in operands)
+
+
 def _einsum(equation: Any, *operands: Any) -> Any:
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
@@ -109,6 +124,8 @@ def _einsum(equation: Any, *operands: Any) -> Any:
         return adopt(_plain_einsum(equation, *operands))
     try:
         left, arrow, right = equation.partition("->")
+        if len({x.dtype for x in operands if isinstance(x, Tensor)}) > 1:
+            operands = _of_one_dtype(left, right if arrow else None, operands)
         if arrow and "..." in left and "..." not in right:  # what the dots stand for is summed
             y = adopt(_plain_einsum(f"{left}->...{right}", *operands))
             extra = len(y.array.shape) - len(right.replace(" ", ""))

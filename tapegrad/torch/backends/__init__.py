@@ -7,6 +7,7 @@ import types
 from tapegrad.torch._absent import NoDevice, part
 from tapegrad.torch._devices import gpus
 from tapegrad.torch._missing import refusing
+from tapegrad.torch.backends._attention import SWITCHES
 
 
 def _no() -> bool:
@@ -18,7 +19,7 @@ cudnn = part(
     allow_tf32=True, is_available=lambda: bool(gpus()), version=lambda: None, flags=lambda *_, **__: NoDevice(),
 )  # fmt: skip
 cuda = part(
-    __name__, "cuda", "Flags of CUDA: what TensorFlow does with it is TensorFlow's.", is_built=lambda: bool(gpus()),
+    __name__, "cuda", "Flags of CUDA: what TensorFlow does with it is TensorFlow's.", is_built=lambda: bool(gpus()), **SWITCHES,
     matmul=types.SimpleNamespace(allow_tf32=False, allow_fp16_reduced_precision_reduction=True),
 )  # fmt: skip
 mps = part(__name__, "mps", "Apple's GPUs: not there.", is_available=_no, is_built=_no)
