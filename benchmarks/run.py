@@ -81,7 +81,7 @@ class Run:
         o = self.o
         labels = QUICK_IMPORTS if o.quick and o.workloads else tuple(IMPORTS)
         measured = imports.Imports(sys.executable, dict(o.pythons), o.threads)
-        self.result["imports"] = measured.measure(labels, 5, o.seconds * 0.2)
+        self.result["imports"] = measured.measure(labels, 4, o.seconds * 0.2)
         if labels != QUICK_IMPORTS:
             print(report.import_table(self.result["imports"]), flush=True)
 
