@@ -191,6 +191,14 @@ def test_the_direction_of_an_infinite_point_is_the_limit() -> None:
         assert [float(g) for g in gradients(tg.hypot, *x, order=2)] == [0, 0]
 
 
+@pytest.mark.parametrize(("dtype", "x"), [(np.float16, 300.0), (np.float32, 1e25), (np.float64, -1e200)])
+def test_the_slope_of_the_inverse_hyperbolic_sine_does_not_vanish_early(dtype: Any, x: float) -> None:
+    found = gradient(tg.asinh, np.array([x], dtype))
+    assert found.dtype == dtype
+    assert float(found[0]) == pytest.approx(1 / abs(x), rel=2e-3)
+    assert gradient(tg.asinh, [INF, -INF], 2).tolist() == [0, 0]
+
+
 def test_what_is_left_of_large_numbers_is_exact() -> None:
     x, y = np.array([1e160, -1e17, 7.5, -7.5, 3.0, -0.0]), np.array([0.7, 3.0, -2.0, 2.0, INF, 1.0])
     fmod = OPS["fmod"].entry

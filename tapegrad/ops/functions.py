@@ -183,7 +183,13 @@ def asinh(xp: Any, x: Any, /) -> Any:
     return xp.asinh(x)
 
 
-asinh.partials(x=lambda F, x: 1 / F.sqrt(x * x - -1))  # a complex zero plus 1 would lose its sign, and so the side of a cut
+def _asinh_slope(F: Any, x: Any) -> Any:
+    if hasattr(x, "dtype") and x.dtype.kind == "c":
+        return 1 / F.sqrt(x * x - -1)  # a complex zero plus 1 would lose its sign, and so the side of a cut
+    return 1 / F.hypot(x, 1.0)  # whose squares do not overflow: in half precision from 256 on
+
+
+asinh.partials(x=_asinh_slope)
 
 
 @elementwise(singular=True, domain=(1.2, 6))
