@@ -132,7 +132,8 @@ class _Present:
 
     @property
     def available(self) -> bool:
-        return getattr(sys.modules.get("tensorflow"), "__name__", "") == "tensorflow"  # and not a facade in its place
+        spec = getattr(sys.modules.get("tensorflow"), "__spec__", None)
+        return getattr(spec, "name", "") == "tensorflow"  # and not a facade in its place, which may have its `__name__`
 
     def __getattr__(self, name: str) -> Any:
         return getattr(sys.modules["tensorflow"], name)
@@ -181,21 +182,28 @@ def use_framework(facade: ModuleType) -> None:
         for part in ("backend", "config"):
             vars(importlib.import_module(f"{public}.{part}"))["backend"] = _named
     of_data = importlib.import_module("keras.src.layers.preprocessing.data_layer")
-    vars(of_data)["keras"] = _Inside(vars(of_data)["keras"])
+    inside = importlib.import_module("keras.src.backend")
+    vars(of_data)["keras"] = _With(vars(of_data)["keras"], backend=inside)  # whose generators are told apart by its name
+    for name in ("text_vectorization", "string_lookup", "integer_lookup", "hashed_crossing"):
+        vars(importlib.import_module(f"keras.src.layers.preprocessing.{name}"))["backend"] = _With(inside, backend=_named)
     sets: Any = importlib.import_module("keras.src.utils.dataset_utils")
     known = sets.is_tf_dataset
     sets.is_tf_dataset = lambda x: isinstance(x, facade.data.Dataset) or known(x)
     numbers: Any = importlib.import_module("keras.src.utils.numerical_utils")
     encoded = numbers.encode_categorical_inputs
 
-    def encode(inputs: Any, *args: Any, **words: Any) -> Any:
+    def encode(
+        inputs: Any, output_mode: Any, depth: Any, dtype: Any, sparse: bool = False, count_weights: Any = None, **words: Any
+    ) -> Any:
         if isinstance(inputs, facade.RaggedTensor):  # what is filled up is no class, and does not count
             inputs, words["backend_module"] = inputs.to_tensor(default_value=-1), sys.modules[PACKAGE]
-        return encoded(inputs, *args, **words)
+        whole = encoded(inputs, output_mode, depth, dtype, count_weights=count_weights, **words)
+        return facade.sparse.from_dense(whole) if sparse else whole
 
     numbers.encode_categorical_inputs = encode
-    from tapegrad.keras.backend import boards
+    from tapegrad.keras.backend import boards, composites
 
+    composites.use(facade, inside)
     boards.install(facade, lambda: present.available)
     old = importlib.import_module("keras._tf_keras.keras.backend")
     vars(old)["softmax"] = importlib.import_module("keras.activations").softmax  # which asks first if a tensor takes attributes
@@ -208,18 +216,15 @@ def _named() -> str:
 
 
 @final
-class _Inside:
-    """Keras to its layers that augment data: these compare the name that scripts are told with the one it has to Keras itself.
+class _With:
+    """A module, with other values of some names, for one of Keras's modules that asks for the backend's name."""
 
-    Where the two differ they draw from another generator than their own, which has no seed.
-    """
-
-    def __init__(self, keras: Any) -> None:
-        self._keras = keras
-        self.backend = importlib.import_module("keras.src.backend")
+    def __init__(self, module: Any, **names: Any) -> None:
+        self._module = module
+        self.__dict__.update(names)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._keras, name)
+        return getattr(self._module, name)
 
 
 @final

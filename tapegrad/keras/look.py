@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from tapegrad.core.tensor import Tensor, linked
+from tapegrad.keras.backend.composites import dense
 from tapegrad.variable import Variable
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ _CALLING = frozenset(
     ["associative_scan", "fori_loop", "gru", "lstm", "map", "rnn", "scan", "switch", "vectorized_map", "while_loop"]
 )
 _CONVERTING = frozenset(["cast", "convert_to_tensor"])
+#: Those that know sparse and ragged tensors; the others compute with the dense one.
+_OF_COMPOSITES = frozenset(["amax", "amin", "cast", "convert_to_tensor", "matmul", "max", "mean", "min", "sum", "take"])
 #: The modules that Keras sees as attributes of the backend.
 _SEEN = ("core", "image", "linalg", "math", "nn", "numpy", "random")
 
@@ -132,14 +135,15 @@ def _dressed(name: str, value: Any) -> Any:
         return value
     adopted = _adopt
     calls = name in _CALLING
+    bared = plain if name in _OF_COMPOSITES or name == "" else _densely
 
     @functools.wraps(value)
     def run(*args: Any, **words: Any) -> Any:
         adopt = adopted[0]
         if adopt is None:
             return value(*args, **words)
-        args = tuple([x if type(x) is Tensor else plain(x) for x in args])
-        words = {k: plain(x) for k, x in words.items()}
+        args = tuple([x if type(x) is Tensor else bared(x) for x in args])
+        words = {k: bared(x) for k, x in words.items()}
         if calls:
             args = tuple(map(_shown_to, args))
             words = {k: _shown_to(x) for k, x in words.items()}
@@ -168,6 +172,14 @@ def plain(x: Any) -> Any:
     if isinstance(x, Tensor):
         return linked(*x.read())
     return x.as_numpy_dtype if hasattr(x, "as_numpy_dtype") else x
+
+
+def _densely(x: Any) -> Any:
+    """The same for a function that knows no sparse and no ragged tensors: their dense ones."""
+    kind = type(x)
+    if kind is list or kind is tuple:
+        return kind([_densely(v) for v in x])
+    return plain(dense(x))
 
 
 def _shown_to(x: Any) -> Any:

@@ -17,6 +17,7 @@ from tapegrad.compiled.tracing import outside_of_traces, settled
 from tapegrad.core.tensor import Tensor, linked, tensor
 from tapegrad.errors import OpenLengthError
 from tapegrad.keras import look
+from tapegrad.keras.backend.composites import arrived, dense, is_composite, kept, kind, ones
 from tapegrad.ops.convert import asarray
 from tapegrad.ops.exchange import is_recorded
 from tapegrad.registry.places import has_values
@@ -139,10 +140,10 @@ def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any
     """A tensor of these values; of a variable, its present value."""
     if type(x) is Tensor and (dtype is None or (type(dtype) is str and DTYPES.get(dtype) is x.array.dtype)):
         return x
-    if is_composite(x):
-        return x if dtype is None else x._map_values(lambda v: convert_to_tensor(v, dtype))
-    if sparse or ragged:
-        raise ValueError("`sparse=True` and `ragged=True` are not supported with tapegrad as Keras's backend")
+    if is_composite(x) or type(x).__name__ == "RaggedTensor":
+        x = kept(arrived(x), sparse, ragged)
+        if is_composite(x):
+            return x if dtype is None else x._map_values(lambda v: convert_to_tensor(v, dtype))
     if dtype is not None:
         dtype = standardize_dtype(dtype)
         if dtype.startswith("float8"):
@@ -185,6 +186,7 @@ def convert_to_numpy(x: Any) -> Any:
     """A copy of the values, without their history."""
     if isinstance(x, KerasVariable):
         x = x.value
+    x = dense(x)
     if isinstance(x, Tensor):
         return numpy.array(x.read()[0])
     return numpy.array(tree.map_structure(convert_to_numpy, x) if isinstance(x, list | tuple) else x)
@@ -198,11 +200,6 @@ def random_seed_dtype() -> str:
 def is_tensor(x: Any) -> bool:
     """Whether it is a tensor of tapegrad's, a variable included; or a facade's sparse one."""
     return isinstance(x, Tensor) or is_composite(x)
-
-
-def is_composite(x: Any) -> bool:
-    """Whether it is a facade's value of several tensors, such as a sparse one: layers are given it as it is."""
-    return hasattr(type(x), "_components")
 
 
 _standard = variables.standardize_shape
@@ -257,6 +254,8 @@ def _tried(fn: Callable[..., Any], args: Any, kwargs: Any, lengths: tuple[int, i
         if not isinstance(x, KerasTensor):
             return x
         sizes = tuple(lengths[i > 0] if n is None else n for i, n in enumerate(x.shape))
+        if x.sparse or x.ragged:
+            return ones(x, sizes)
         return look.shown(F.ones(sizes, dtype=numpy.dtype(x.dtype) if x.dtype != "bfloat16" else tg.bfloat16))
 
     args, kwargs = tree.map_structure(value, (args, kwargs))
@@ -267,7 +266,9 @@ def _spec(x: Any, *others: Any) -> Any:
     if not is_tensor(x):
         return x
     sizes = [n if all(y.shape[i] == n for y in others) else None for i, n in enumerate(x.shape)]
-    return KerasTensor(sizes, standardize_dtype((x.values if is_composite(x) else x).array.dtype))
+    if is_composite(x):
+        return KerasTensor(sizes, x.dtype.name, **kind(x))
+    return KerasTensor(sizes, standardize_dtype(x.array.dtype))
 
 
 # -- writing into arrays, without writing ----------------------------------------------------------------------

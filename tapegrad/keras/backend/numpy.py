@@ -11,6 +11,7 @@ from keras.src.backend.common import KerasVariable, dtypes
 from tapegrad.core.tensor import Tensor
 from tapegrad.keras import look
 from tapegrad.keras.backend.arrays import array
+from tapegrad.keras.backend.composites import is_ragged, reduced
 from tapegrad.keras.backend.core import convert_to_numpy, convert_to_tensor
 from tapegrad.keras.backend.values import by_values
 from tapegrad.numpy_compositions import COMPOSITIONS
@@ -145,6 +146,8 @@ def _axes(axis: Any) -> Any:
 def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """The mean over axes; in floats for integers."""
     x = convert_to_tensor(x)
+    if type(x) is not Tensor:
+        return reduced("mean", x, axis, keepdims)
     if x.array.dtype.kind in "bui":
         x = F.astype(x, dtypes.result_type(x.array.dtype, "float32"))
     return F.mean(x, axis=_axes(axis), keepdims=keepdims)
@@ -157,6 +160,8 @@ _WIDER = {"bool": "int32", "int8": "int32", "int16": "int32", "uint8": "uint32",
 def sum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A001  Keras's name
     """The sum over axes."""
     x = convert_to_tensor(x)
+    if type(x) is not Tensor:
+        return reduced("sum", x, axis, keepdims)
     dtype = x.array.dtype.name
     found = F.sum(x, axis=_axes(axis), keepdims=keepdims)
     return found if dtype in _FLOATS else F.astype(found, _WIDER.get(dtype, dtype))
@@ -172,6 +177,8 @@ def prod(x: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) ->
 def _extreme(name: str, pair: str) -> Callable[..., Any]:
     def run(x: Any, axis: Any = None, keepdims: bool = False, initial: Any = None) -> Any:
         x = convert_to_tensor(x)
+        if type(x) is not Tensor:
+            return reduced(name, x, axis, keepdims)
         if initial is not None and x.size == 0:
             sizes = numpy.empty(x.shape).max(axis=_axes(axis), keepdims=keepdims, initial=0).shape
             return F.full(sizes, numpy.asarray(initial, x.array.dtype)[()])
@@ -218,7 +225,7 @@ def matmul(x1: Any, x2: Any) -> Any:
     """The matrix product; int8 is multiplied in int32."""
     a, b = convert_to_tensor(x1), convert_to_tensor(x2)
     if type(a) is not Tensor:
-        return a._matmul(b)  # a sparse one
+        return a._map_values(lambda v: matmul(look.plain(v), b)) if is_ragged(a) else a._matmul(b)  # else a sparse one
     d, e = a.array.dtype, b.array.dtype
     if d is e and d.kind == "f":
         return F.matmul(a, b)
@@ -315,7 +322,9 @@ zeros, ones, empty = _made("zeros", 0), _made("ones", 1), _made("empty", 0)
 def take(x: Any, indices: Any, axis: Any = None) -> Any:
     """Slices by their number; negative numbers count from the end."""
     rows = axis == 0 and look.has_slices() and isinstance(x, KerasVariable)
-    x, indices = convert_to_tensor(x), convert_to_tensor(indices)
+    if is_ragged(indices):
+        return indices._map_values(lambda i: take(x, look.plain(i), axis))
+    x, indices = convert_to_tensor(x), convert_to_tensor(indices, sparse=False)
     if rows and x.array.dtype.kind == "f" and _are_rows(indices.array):
         return F.take_rows(x, indices)  # whose gradient is of the rows alone
     if indices.array.dtype.kind not in "iu":

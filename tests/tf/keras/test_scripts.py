@@ -113,9 +113,11 @@ assert "You must call `compile()`" in said(lambda: model.evaluate(np.ones((2, 3)
 """)
 
 
-def test_a_board_is_written(tmp_path):
+@pytest.mark.parametrize("place", ["", "tf.summary; sys.modules['tensorflow'], tf.__name__ = tf, 'tensorflow'"], ids=["imported", "run"])
+def test_a_board_is_written(tmp_path, place):
     run(f"""
 import os
+{place}
 model = keras.Sequential([keras.Input((2,)), layers.Dense(1)])
 model.compile("adam", "mse")
 board = keras.callbacks.TensorBoard({str(tmp_path)!r}, histogram_freq=1, update_freq=1)
