@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.core.node import tick
 from tapegrad.core.tensor import Tensor as Core
-from tapegrad.kernels.batched import is_batched_index
+from tapegrad.kernels.batched import Batched, is_batched_index
 from tapegrad.ops.inplace import is_alone
 from tapegrad.torch import _devices, _inplace
 from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
@@ -253,6 +253,8 @@ def _store(x: Any, raw: Any, index: Any, value: Any) -> None:
             part = raw[first]
             part[rest] = value
     except (ValueError, TypeError) as error:
+        if type(value) is Batched:
+            _inplace.refuse_batch(x, value)
         place = raw[index].shape
         while np.ndim(value) > len(place) and value.shape[0] == 1:
             value = value[0]

@@ -13,6 +13,7 @@ import numpy as np
 
 from tapegrad.core.node import tick
 from tapegrad.core.recorder import EMPTY, refcount, state
+from tapegrad.kernels.batched import Batched
 from tapegrad.registry.rules import Variant
 from tapegrad.torch import _devices
 from tapegrad.torch._dtypes import SCALAR_TYPES, dtype_of
@@ -26,7 +27,7 @@ from tapegrad.torch._watching import bare, is_held
 from tapegrad.torch._write_checks import check, check_view
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 def in_place(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
@@ -198,6 +199,8 @@ def commit(x: Any, y: Any, before: int, *, counted: bool = True) -> None:
     """Let `x` be what `y` is, whose value was computed since the sequence number `before`."""
     store = store_of(x)
     raw, made = x.array, y.array
+    if type(made) is Batched:
+        refuse_batch(x, made)
     info = view_of(x)
     if info is not None and not info.cut:
         _commit_view(x, y, info, store, counted)
@@ -234,6 +237,25 @@ def commit(x: Any, y: Any, before: int, *, counted: bool = True) -> None:
         _pass_down(info.base, _as_in_base(info, made), x)
     if store.fresh:
         spoil(store, x, moved=moved_on)
+
+
+def refuse_batch(x: Any, made: Any) -> None:
+    """Refuse to write what differs from item to item of a batch into a tensor that is the same for all: it would outlive the batch."""
+    known = set(_batches(x.array))
+    if not known.issuperset(_batches(made)):
+        raise RuntimeError(
+            "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has "
+            "more elements than `self`: `other` is vmapped over, and has a value for each item, while `self`, of shape "
+            f"{list(x.array.shape)}, is not. Use an out-of-place operator, or make `self` of what is vmapped over, as by "
+            "torch.zeros_like(other)."
+        )
+
+
+def _batches(raw: Any) -> Iterator[Any]:
+    """The batches for each item of which an array has a value."""
+    while type(raw) is Batched:
+        yield raw.level
+        raw = raw.value
 
 
 #: What `refcount` says in `commit` of an array that only the tensor and the function there refer to.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.core.recorder import group
+from tapegrad.kernels.batched import Batched
 from tapegrad.torch import _graph, _indexing, _layout, _operators, _shapes, _values, _watching
 from tapegrad.torch._construct import track
 from tapegrad.torch._devices import device_of
@@ -150,6 +151,8 @@ def _set_data(self: Any, value: Any) -> None:
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
     if value.array.dtype.kind not in "fcV" and _requires_grad(self):
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+    if type(value.array) is Batched and type(self.array) is not Batched:
+        raise RuntimeError("mutating directly with `.data` under vmap transform is not allowed: the tensor would outlive the batch.")
     give_memory(value)
     self.array = value.array
     self.like = None

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.kernels.batched import Batched
+from tapegrad.registry.space import space_of_type
 from tapegrad.torch import _rounding as rounded
 from tapegrad.torch._construct import from_numpy, requiring, tensor
 from tapegrad.torch._devices import device_of
@@ -145,6 +147,14 @@ def empty_permuted(size: Any, physical_layout: Any, **words: Any) -> Any:
     return _with_strides(shape, steps, **words)
 
 
+def in_batches(x: Any, raw: Any) -> Any:
+    """A new tensor with one value for all items of the batches that an array is in: each may be given another."""
+    if type(raw) is Batched:
+        x = in_batches(x, raw.value)
+        x.array = Batched(space_of_type(type(x.array)).expand_dims(x.array, axis=0), raw.level)
+    return x
+
+
 def _like(name: str, doc: str) -> Any:
     def create(
         input: Any,
@@ -161,7 +171,7 @@ def _like(name: str, doc: str) -> Any:
         make = np.ones if name == "ones_like" else np.zeros
         order = memory_order(input)
         made = make(raw.shape, kind) if order is None else restored(make(permuted(raw.shape, order), kind), order)
-        return finished(made, requires_grad, None, device_of(raw) if device is None else device)
+        return in_batches(finished(made, requires_grad, None, device_of(raw) if device is None else device), raw)
 
     create.__name__ = create.__qualname__ = name
     create.__doc__ = doc
@@ -190,7 +200,8 @@ def full_like(
     """One value, in a tensor's shape and dtype."""
     raw = input.read()[0]
     where = device_of(raw) if device is None else device
-    return full(tuple(raw.shape), fill_value, dtype=dtype or dtype_of(raw.dtype), device=where, requires_grad=requires_grad)
+    made = full(tuple(raw.shape), fill_value, dtype=dtype or dtype_of(raw.dtype), device=where, requires_grad=requires_grad)
+    return in_batches(made, raw)
 
 
 @function

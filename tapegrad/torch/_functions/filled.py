@@ -8,8 +8,8 @@ import numpy as np
 
 from tapegrad.torch._construct import raw_from, requiring
 from tapegrad.torch._dtypes import numpy_of
-from tapegrad.torch._functions import create  # noqa: F401  whose functions are given to methods here
 from tapegrad.torch._functions._build import FUNCTIONS, METHODS
+from tapegrad.torch._functions.create import in_batches
 from tapegrad.torch._inplace import in_place
 from tapegrad.torch._tensor import STYLE as S
 from tapegrad.torch._tensor import Tensor, fresh, wrap
@@ -22,7 +22,7 @@ def _new(name: str) -> Any:
         for known in ("layout", "pin_memory"):
             words.pop(known, None)
         where = self.device if device is None else device
-        return make(*size, dtype=dtype or self.dtype, device=where, requires_grad=requires_grad, **words)
+        return in_batches(make(*size, dtype=dtype or self.dtype, device=where, requires_grad=requires_grad, **words), self.array)
 
     made.__name__ = made.__qualname__ = name
     return made

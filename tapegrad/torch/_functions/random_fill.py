@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.kernels.batched import Batched
 from tapegrad.registry.batching import levels
 from tapegrad.torch import _inplace, _uniform, _variates
 from tapegrad.torch._dtypes import SCALAR_TYPES
@@ -30,6 +31,11 @@ from tapegrad.torch._uniform import DIGITS
 
 def filled(x: Any, draw: Draw, generator: Any) -> Any:
     """The tensor, with drawn numbers written into it in the order of its memory."""
+    if type(x.array) is not Batched and any(level.randomness == "different" for level in levels()):
+        raise RuntimeError(
+            "vmap: Cannot ask for different inplace randomness on an unbatched tensor, which has one value for all items. Draw new "
+            "numbers, as by torch.rand(...), or write into what is made of a tensor that is vmapped over."
+        )
     return _inplace.update(x, lambda _: _in_its_order(x, draw, generator))
 
 
