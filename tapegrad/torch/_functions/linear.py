@@ -341,7 +341,7 @@ define(
         "lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True)": "_factors._lu_unpack(LU_data, LU_pivots)",
         "chain_matmul(*matrices)": "linalg.multi_dot(matrices)",
         "einsum(equation, *operands)": "_einsum(equation, *operands)",
-        "spmm|smm(input, mat2)": "_sparse.mm(input, mat2)",
+        "spmm|smm|dsmm(input, mat2)": "_sparse.mm(input, mat2)",
     },
     _NAMES,
     methods=False,

@@ -241,3 +241,4 @@ def _set(self: Any, source: Any = None, storage_offset: int = 0, size: Any = Non
 
 
 METHODS["set_"] = _set
+METHODS["_cdata"] = property(id)  # by which libraries tell whether two names are one tensor

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.torch import amp as _amp
+from tapegrad.torch._absent import part
 from tapegrad.torch._missing import refusing
 from tapegrad.torch.amp import custom_bwd as _custom_bwd
 from tapegrad.torch.amp import custom_fwd as _custom_fwd
@@ -35,5 +36,11 @@ def custom_bwd(bwd: Any) -> Any:
     """`amp.custom_bwd` for a GPU."""
     return _custom_bwd(bwd, device_type="cuda")
 
+
+grad_scaler = part(__name__, "grad_scaler", "Where GradScaler was written.", GradScaler=GradScaler)
+autocast_mode = part(
+    __name__, "autocast_mode", "Where autocast was written.", autocast=autocast, custom_fwd=custom_fwd, custom_bwd=custom_bwd
+)
+__path__: list[str] = []
 
 __getattr__ = refusing(globals())

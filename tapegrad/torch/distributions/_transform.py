@@ -20,15 +20,26 @@ class Transform:
     codomain: Any = constraints.real
 
     def __init__(self, cache_size: int = 0) -> None:
+        self._remember(cache_size)
+        super().__init__()  # a map may be a module too
+
+    def _remember(self, cache_size: int) -> None:
         if cache_size not in (0, 1):
             raise ValueError("cache_size must be 0 or 1")
         self._cache_size = cache_size
-        self._cached: tuple[Any, Any] = (None, None)
+        self._cached_x_y: tuple[Any, Any] = (None, None)
+
+    @property
+    def event_dim(self) -> int:
+        """How many axes belong to one event, before and after alike."""
+        if self.domain.event_dim != self.codomain.event_dim:
+            raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
+        return int(self.domain.event_dim)
 
     @property
     def inv(self) -> Any:
         """The inverse map."""
-        return _Inverse(self)
+        return _InverseTransform(self)
 
     @property
     def sign(self) -> Any:
@@ -36,17 +47,17 @@ class Transform:
         return 1
 
     def __call__(self, x: Any) -> Any:
-        if self._cache_size and x is self._cached[0]:
-            return self._cached[1]
+        if self._cache_size and x is self._cached_x_y[0]:
+            return self._cached_x_y[1]
         y = self._call(x)
-        self._cached = (x, y) if self._cache_size else (None, None)
+        self._cached_x_y = (x, y) if self._cache_size else (None, None)
         return y
 
     def _inv_call(self, y: Any) -> Any:
-        if self._cache_size and y is self._cached[1]:
-            return self._cached[0]
+        if self._cache_size and y is self._cached_x_y[1]:
+            return self._cached_x_y[0]
         x = self._inverse(y)
-        self._cached = (x, y) if self._cache_size else (None, None)
+        self._cached_x_y = (x, y) if self._cache_size else (None, None)
         return x
 
     def _call(self, x: Any) -> Any:
@@ -72,7 +83,7 @@ class Transform:
         if cache_size == self._cache_size:
             return self
         made = copy.copy(self)
-        Transform.__init__(made, cache_size)
+        made._remember(cache_size)
         return made
 
     def __eq__(self, other: object) -> bool:
@@ -84,7 +95,7 @@ class Transform:
         return type(self).__name__ + "()"
 
 
-class _Inverse(Transform):
+class _InverseTransform(Transform):
     """The inverse of a map."""
 
     def __init__(self, transform: Transform) -> None:
@@ -127,7 +138,7 @@ class _Inverse(Transform):
         return self._inv.forward_shape(shape)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Inverse) and self._inv == other._inv
+        return isinstance(other, _InverseTransform) and self._inv == other._inv
 
     __hash__ = object.__hash__
 

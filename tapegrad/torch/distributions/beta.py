@@ -30,7 +30,10 @@ class Beta(Distribution):
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         batch = Size(batch_shape)
-        return Beta(self.concentration1.expand(batch), self.concentration0.expand(batch), validate_args=False)
+        new = self._begun(_instance)
+        Beta.__init__(new, self.concentration1.expand(batch), self.concentration0.expand(batch), validate_args=False)
+        new._validate_args = self._validate_args
+        return new
 
     @property
     def concentration1(self) -> Any:

@@ -20,7 +20,10 @@ class Chi2(Gamma):
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        return Chi2(self.df.expand(Size(batch_shape)), validate_args=False)
+        new = self._begun(_instance)
+        Chi2.__init__(new, self.df.expand(Size(batch_shape)), validate_args=False)
+        new._validate_args = self._validate_args
+        return new
 
     @property
     def df(self) -> Any:

@@ -32,6 +32,7 @@ class Distribution:
             self._validate_args = validate_args
         if self._validate_args:
             self._check_parameters()
+        super().__init__()  # a class may have others beside it
 
     def _check_parameters(self) -> None:
         for name, constraint in self.arg_constraints.items():
@@ -67,16 +68,32 @@ class Distribution:
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         """The same distributions, in a larger batch."""
-        new = object.__new__(type(self))
+        new = self._begun(_instance)
         batch = Size(batch_shape)
-        cached = [name for name in self.__dict__ if isinstance(getattr(type(self), name, None), lazy_property)]
-        new.__dict__.update({k: v for k, v in self.__dict__.items() if k not in cached or k in self._given()})
         for name in self._given():
             value = self.__dict__[name]
             events = self.event_dims.get(name, 0)
             new.__dict__[name] = value.expand((*batch, *value.shape[value.dim() - events :]))
         new._batch_shape = batch
         return new
+
+    def _begun(self, instance: Any) -> Any:
+        """What an expanded distribution starts from: this one's class, or what a subclass has made, and all that was not computed."""
+        new = object.__new__(type(self)) if instance is None else instance
+        given = self._given()
+        cached = [name for name in self.__dict__ if isinstance(getattr(type(self), name, None), lazy_property)]
+        new.__dict__.update({k: v for k, v in self.__dict__.items() if k not in cached or k in given})
+        return new
+
+    def _get_checked_instance(self, cls: Any, _instance: Any = None) -> Any:
+        """What the `expand` of a class of this name fills; refused for a subclass that is made otherwise and says not how it expands."""
+        own: Any = type(self)
+        if _instance is None and own.__init__ is not cls.__init__:
+            raise NotImplementedError(
+                f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also define a custom "
+                ".expand() method."
+            )
+        return object.__new__(type(self)) if _instance is None else _instance
 
     def _given(self) -> list[str]:
         """The names of the parameters that were given, not computed."""

@@ -44,7 +44,10 @@ class Gumbel(TransformedDistribution):
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         batch = Size(batch_shape)
-        return Gumbel(self.loc.expand(batch), self.scale.expand(batch), validate_args=False)
+        new = self._begun(_instance)
+        Gumbel.__init__(new, self.loc.expand(batch), self.scale.expand(batch), validate_args=False)
+        new._validate_args = self._validate_args
+        return new
 
     @property
     def mean(self) -> Any:

@@ -32,7 +32,10 @@ class Independent(Distribution):
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         batch = Size(batch_shape)
         inner = batch + self.event_shape[: self.reinterpreted_batch_ndims]
-        return Independent(self.base_dist.expand(inner), self.reinterpreted_batch_ndims, validate_args=False)
+        new = self._begun(_instance)
+        Independent.__init__(new, self.base_dist.expand(inner), self.reinterpreted_batch_ndims, validate_args=False)
+        new._validate_args = self._validate_args
+        return new
 
     @property
     def has_rsample(self) -> bool:  # type: ignore[override]

@@ -30,7 +30,10 @@ class Kumaraswamy(TransformedDistribution):
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         batch = Size(batch_shape)
-        return Kumaraswamy(self.concentration1.expand(batch), self.concentration0.expand(batch), validate_args=False)
+        new = self._begun(_instance)
+        Kumaraswamy.__init__(new, self.concentration1.expand(batch), self.concentration0.expand(batch), validate_args=False)
+        new._validate_args = self._validate_args
+        return new
 
     def _moment(self, n: int) -> Any:
         arg = 1 + n / self.concentration1

@@ -40,8 +40,7 @@ class LKJCholesky(Distribution):
         return Beta(before + 0.5, marginal.unsqueeze(-1) - 0.5 * before)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = object.__new__(type(self))
-        new.__dict__.update(self.__dict__)
+        new = self._begun(_instance)
         new._batch_shape = Size(batch_shape)
         new.concentration = self.concentration.expand(new._batch_shape)
         new._beta = self._beta.expand((*new._batch_shape, self.dim))

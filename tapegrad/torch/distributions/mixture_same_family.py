@@ -45,8 +45,7 @@ class MixtureSameFamily(Distribution):
         super().__init__(batch, component_distribution.event_shape, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = object.__new__(type(self))
-        new.__dict__.update(self.__dict__)
+        new = self._begun(_instance)
         new._batch_shape = Size(batch_shape)
         new._mixture_distribution = self._mixture_distribution.expand(new._batch_shape)
         new._component_distribution = self._component_distribution.expand((*new._batch_shape, self._num_component))

@@ -34,8 +34,7 @@ class Multinomial(Distribution):
         super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = object.__new__(type(self))
-        new.__dict__.update(self.__dict__)
+        new = self._begun(_instance)
         new._categorical = self._categorical.expand(batch_shape)
         new._batch_shape = Size(batch_shape)
         return new

@@ -28,10 +28,9 @@ class OneHotCategorical(Distribution):
         super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = object.__new__(type(self))
+        new = self._begun(_instance)
         new._categorical = self._categorical.expand(batch_shape)
-        new._batch_shape, new._event_shape = Size(batch_shape), self._event_shape
-        new._validate_args = self._validate_args
+        new._batch_shape = Size(batch_shape)
         return new
 
     @property

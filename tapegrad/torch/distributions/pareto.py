@@ -27,7 +27,10 @@ class Pareto(TransformedDistribution):
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         batch = Size(batch_shape)
-        return Pareto(self.scale.expand(batch), self.alpha.expand(batch), validate_args=False)
+        new = self._begun(_instance)
+        Pareto.__init__(new, self.scale.expand(batch), self.alpha.expand(batch), validate_args=False)
+        new._validate_args = self._validate_args
+        return new
 
     @constraints.dependent_property
     def support(self) -> Any:

@@ -31,8 +31,7 @@ class ExpRelaxedCategorical(Distribution):
         super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = object.__new__(type(self))
-        new.__dict__.update(self.__dict__)
+        new = self._begun(_instance)
         new._batch_shape = Size(batch_shape)
         new._categorical = self._categorical.expand(batch_shape)
         return new

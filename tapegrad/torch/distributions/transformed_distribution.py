@@ -41,8 +41,7 @@ class TransformedDistribution(Distribution):
         super().__init__(after[:split], after[split:], validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = object.__new__(type(self))
-        new.__dict__.update(self.__dict__)
+        new = self._begun(_instance)
         new._batch_shape = Size(batch_shape)
         new.base_dist = self.base_dist.expand(new._batch_shape)
         return new

@@ -19,7 +19,12 @@ from tapegrad.torch.distributions._to_regions import (
     SoftmaxTransform,
     StickBreakingTransform,
 )
-from tapegrad.torch.distributions._transform import ComposeTransform, IndependentTransform, Transform
+from tapegrad.torch.distributions._transform import (
+    ComposeTransform,
+    IndependentTransform,
+    Transform,
+    _InverseTransform,  # noqa: F401  Pyro patches it
+)
 from tapegrad.torch.distributions.utils import softplus, sum_rightmost, torch
 
 __all__ = [
@@ -158,7 +163,6 @@ class AffineTransform(Transform):
         super().__init__(cache_size)
         self.loc = loc
         self.scale = scale
-        self.event_dim = event_dim
         if event_dim:
             self.domain = self.codomain = constraints.independent(constraints.real, event_dim)
 

@@ -30,7 +30,10 @@ class Weibull(TransformedDistribution):
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         batch = Size(batch_shape)
-        return Weibull(self.scale.expand(batch), self.concentration.expand(batch), validate_args=False)
+        new = self._begun(_instance)
+        Weibull.__init__(new, self.scale.expand(batch), self.concentration.expand(batch), validate_args=False)
+        new._validate_args = self._validate_args
+        return new
 
     @property
     def mean(self) -> Any:

@@ -66,9 +66,7 @@ class Wishart(Distribution):
         return [self._by, "df"]
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = object.__new__(type(self))
-        computed = ("scale_tril", "covariance_matrix", "precision_matrix")
-        new.__dict__.update({k: v for k, v in self.__dict__.items() if k not in computed or k == self._by})
+        new = self._begun(_instance)
         new._batch_shape = batch = Size(batch_shape)
         new.df = self.df.expand(batch)
         for name in (self._by, "_factor"):
