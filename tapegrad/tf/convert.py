@@ -58,6 +58,15 @@ def integer(value: Any) -> int:
     raise ValueError(f"Attempt to convert a value ({value!r}) with an unsupported type ({type(value)}) to a Tensor.")
 
 
+def truths(value: Any, op: str, place: int = 0) -> Tensor:
+    """Truth values: a tensor has to be of them, and what is no tensor has to be made of them."""
+    x = convert(value) if hasattr(value, "dtype") else convert(value, np.dtype(np.bool_))
+    if x.array.dtype.kind != "b":
+        words = f"as input #{place}(zero-based) was expected to be a bool tensor but is a {x.dtype.name} tensor"
+        raise invalid(op, f"cannot compute {op} {words}")
+    return x
+
+
 def at_hand(value: Any) -> Any:
     """What a user gives as a tensor, as an array of NumPy's where the host holds it; else the raw array.
 

@@ -217,7 +217,7 @@ def as_dtype(type_value: Any) -> DType:
 
 def _looked_up(type_value: Any) -> DType:
     try:
-        made = np.dtype(getattr(type_value, "dtype", type_value))
+        made = None if type_value is None else np.dtype(getattr(type_value, "dtype", type_value))  # None is float64 to NumPy
     except TypeError:
         made = None
     if made is not None and type_value not in (int, complex):

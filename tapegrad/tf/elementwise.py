@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.core import tensor as core
-from tapegrad.tf.convert import convert, fresh, host, tensors_of
+from tapegrad.tf.convert import convert, fresh, host, tensors_of, truths
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export, table
 from tapegrad.tf.noting import noted
@@ -177,9 +177,9 @@ math.lgamma | x, name=None | S.gammaln(x)
 math.log | x, name=None | S.log(x)
 math.log1p | x, name=None | S.log1p(x)
 math.log_sigmoid | x, name=None | S.logsigmoid(x)
-math.logical_and logical_and | x, y, name=None | S.logical_and(x, y)
-math.logical_not logical_not | x, name=None | S.logical_not(x)
-math.logical_or logical_or | x, y, name=None | S.logical_or(x, y)
+math.logical_and logical_and | x, y, name=None | S.logical_and(truths(x, "LogicalAnd"), truths(y, "LogicalAnd", 1))
+math.logical_not logical_not | x, name=None | S.logical_not(truths(x, "LogicalNot"))
+math.logical_or logical_or | x, y, name=None | S.logical_or(truths(x, "LogicalOr"), truths(y, "LogicalOr", 1))
 math.logical_xor | x, y, name="LogicalXor" | S.logical_xor(x, y)
 math.maximum maximum | x, y, name=None | extreme(x, y, largest=True)
 math.minimum minimum | x, y, name=None | extreme(x, y, largest=False)
@@ -238,6 +238,7 @@ bitwise.right_shift | x, y, name=None | S.bitwise_right_shift(x, y)
     no_nan=no_nan,
     noted=noted,
     pair=pair,
+    truths=truths,
     plus=plus,
     polynomial=polynomial,
     square_apart=square_apart,
@@ -250,7 +251,7 @@ bitwise.right_shift | x, y, name=None | S.bitwise_right_shift(x, y)
 @export("math.add_n", "add_n")
 def add_n(inputs: Any, name: str | None = None) -> Tensor:
     """The sum of tensors of one shape and dtype."""
-    if isinstance(inputs, Tensor | IndexedSlices):
+    if isinstance(inputs, IndexedSlices):
         inputs = [inputs]
     found = tensors_of(inputs)
     if not found:

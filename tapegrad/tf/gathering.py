@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad.core import tensor as core
 from tapegrad.kernels.numpy_scatter import scattered as numpy_scattered
 from tapegrad.registry.backends import tensorflow
-from tapegrad.tf.convert import at_hand, convert, fresh, host, integer
+from tapegrad.tf.convert import at_hand, convert, fresh, host, integer, truths
 from tapegrad.tf.dtypes import int32, numpy_dtype
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
@@ -229,18 +229,12 @@ def tensor_scatter_nd_min(tensor: Any, indices: Any, updates: Any, name: str | N
 @export("where")
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """`x` where the condition is true and `y` elsewhere; without these, the indices of what is true, a row for each."""
-    c = convert(condition)
-    if x is not None and isinstance(condition, np.ndarray) and condition.dtype.kind in "iuf":
-        c = fresh(condition.astype(np.bool_))
     if x is None and y is None:
-        return fresh(np.argwhere(c.array).astype(np.int64))
+        return fresh(np.argwhere(convert(condition).array).astype(np.int64))
     if x is None or y is None:
         raise ValueError("x and y must both be non-None or both be None.")
-    if c.array.dtype.kind != "b":
-        raise invalid(
-            "SelectV2",
-            f"cannot compute SelectV2 as input #0(zero-based) was expected to be a bool tensor but is a {c.dtype.name} tensor",
-        )
+    numbers = isinstance(condition, np.ndarray) and condition.dtype.kind in "iuf"
+    c = fresh(condition.astype(np.bool_)) if numbers else truths(condition, "SelectV2")
     a, b = pair(x, y)
     if a.array.dtype.kind == "O":
         mismatch_in("SelectV2", [a, b])
@@ -374,8 +368,14 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
 @export("dynamic_partition")
 def dynamic_partition(data: Any, partitions: Any, num_partitions: int, name: str | None = None) -> list[Tensor]:
     """The slices of each number, in order."""
-    x, which = convert(data), host(partitions)
-    return [S.getitem(x, which == k) for k in range(num_partitions)]
+    x, count = convert(data), integer(num_partitions)
+    which = host(partitions if hasattr(partitions, "dtype") else convert(partitions, np.dtype(np.int32), prefer=True))
+    if which.dtype.kind not in "iu":
+        raise invalid("DynamicPartition", f"expected integers as partitions, got {which.dtype}")
+    if which.size and not (which.min() >= 0 and which.max() < count):
+        worst = which.min() if which.min() < 0 else which.max()
+        raise invalid("DynamicPartition", f"partitions: {worst} is not in [0, {count})")
+    return [S.getitem(x, which == k) for k in range(count)]
 
 
 @export("dynamic_stitch")

@@ -106,7 +106,7 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
     if n is None:
         raise invalid("Split", f"split_dim = {axis} is out of range for shape {shape_text(x.array)}")
     if np.ndim(num_or_size_splits) == 0:
-        parts = int(num_or_size_splits)
+        parts = integer(num_or_size_splits)
         if parts < 1 or n % parts:
             raise invalid(
                 "Split",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.core import tensor as core
-from tapegrad.tf.convert import convert, fresh, host, tensors_of
+from tapegrad.tf.convert import convert, fresh, host, integer, tensors_of
 from tapegrad.tf.dtypes import as_dtype, float32, numpy_dtype
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
@@ -71,13 +71,22 @@ def fill(dims: Any, value: Any, name: str | None = None, layout: Any = None) -> 
     if x.array.size != 1:
         raise invalid("Fill", f"value must represent a scalar, got shape {shape_text(x.array)}")
     x = S.reshape(x, ()) if x.array.shape else x
-    return S.broadcast_to(x, lengths(dims))
+    shape = lengths(dims)
+    if any(n < 0 for n in shape if isinstance(n, int)):
+        raise invalid("Fill", f"Dimension {min(shape)} must be >= 0")
+    return S.broadcast_to(x, shape)
 
 
 @export("eye", "linalg.eye")
 def eye(num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = FLOAT, name: str | None = None) -> Tensor:
     """Matrices with ones on the diagonal."""
-    found = np.eye(int(num_rows), None if num_columns is None else int(num_columns), dtype=numpy_dtype(dtype))
+    columns = num_rows if num_columns is None else num_columns
+    if any(np.ndim(n) or not hasattr(n, "__index__") for n in (num_rows, columns)):
+        raise TypeError(
+            "Arguments `num_rows` and `num_columns` must be positive integer values. "
+            f"Received: num_rows={num_rows}, num_columns={num_columns}"
+        )
+    found = np.eye(int(num_rows), int(columns), dtype=numpy_dtype(dtype))
     return fresh(found if batch_shape is None else np.tile(found, (*lengths(batch_shape), 1, 1)))
 
 
@@ -113,16 +122,16 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
         raise ValueError(f"tf.linspace: start and stop must have the same dtype, got {a.dtype.name} and {b.dtype.name}")
     if a.array.dtype.kind in "iu":
         a, b = (fresh(np.asarray(v.array, np.float64)[()]) for v in (a, b))
-    n = int(num)
-    if n <= 0:
-        raise invalid("LinSpace", f"Requires num > 0: {n}")
-    steps = np.linspace(0, 1, n).astype(a.array.dtype) if n > 1 else np.zeros(1, a.array.dtype)
+    n = integer(num)
+    if n < 0:
+        raise invalid("LinSpace", f"Requires num >= 0: {n}")
+    steps = np.linspace(0, 1, n).astype(a.array.dtype) if n > 1 else np.zeros(n, a.array.dtype)
     rank = len(np.broadcast_shapes(a.array.shape, b.array.shape))
     axis = axis % (rank + 1)
     a, b = (S.expand_dims(S.broadcast_to(v, np.broadcast_shapes(a.array.shape, b.array.shape)), axis=axis) for v in (a, b))
     part = fresh(steps.reshape((-1,) + (1,) * (rank - axis)))
     found = S.add(a, S.multiply(part, S.subtract(b, a)))
-    if n == 1:
+    if n < 2:
         return found
     head = S.getitem(found, (slice(None),) * axis + (slice(0, n - 1),))
     return S.concat([head, b], axis=axis)  # the last is the end itself
@@ -143,8 +152,9 @@ def one_hot(
     index = x.array
     if index.dtype.kind not in "iu":
         raise invalid("OneHot", f"Value for attr 'TI' of {as_dtype(index.dtype).name} is not in the list of allowed values")
-    if int(depth) < 0:
-        raise invalid("OneHot", f"depth must be non-negative, got: {int(depth)}")
+    depth = integer(depth)
+    if depth < 0:
+        raise invalid("OneHot", f"depth must be non-negative, got: {depth}")
     given = {n: convert(v).dtype for n, v in (("on_value", on_value), ("off_value", off_value)) if hasattr(v, "dtype")}
     if dtype is None:
         plain = (convert(v).dtype for v in (on_value, off_value) if v is not None)
@@ -158,7 +168,7 @@ def one_hot(
     axis = rank if axis is None or axis == -1 else axis
     if index.dtype.itemsize < 4:
         x = S.convert(x, np.dtype(np.int64))
-    places = np.arange(int(depth), dtype=x.array.dtype).reshape((-1,) + (1,) * (rank - axis))
+    places = np.arange(depth, dtype=x.array.dtype).reshape((-1,) + (1,) * (rank - axis))
     if type(x.array) is np.ndarray and on_value is None and off_value is None and -1 <= axis <= rank:
         return made(np.equal(np.expand_dims(x.array, axis), places).astype(wanted))
     hit = S.equal(S.expand_dims(x, axis=axis), made(places))
@@ -174,7 +184,9 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = np.bool_, name:
     raw = host(lengths)
     if maxlen is not None and host(maxlen).ndim:
         raise ValueError(f"Argument `maxlen` must be scalar for sequence_mask, received `maxlen` = {maxlen}")
-    n = int(raw.max(initial=0)) if maxlen is None else int(maxlen)
+    n = int(raw.max(initial=0)) if maxlen is None else integer(maxlen)
+    if n < 0:
+        raise invalid("Range", f"sequence_mask: expected maxlen >= 0, got {n}")
     return fresh((np.arange(n) < raw[..., None]).astype(numpy_dtype(dtype)))
 
 

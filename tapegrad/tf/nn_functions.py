@@ -33,7 +33,7 @@ def _axis(axis: Any) -> int:
 @export("nn.softmax", "math.softmax")
 def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Tensor:
     """exp(x) / sum(exp(x)) along an axis."""
-    x = floating(logits, "Softmax")
+    x = _of_some_rank(floating(logits, "Softmax"), "Softmax")
     y: Tensor = S.softmax(x, axis=_axis(axis))
     return noted(y, x, "softmax") if axis in (None, -1) else y
 
@@ -41,7 +41,13 @@ def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Tensor:
 @export("nn.log_softmax", "math.log_softmax")
 def log_softmax(logits: Any, axis: Any = None, name: str | None = None) -> Tensor:
     """The logarithm of softmax, without overflow."""
-    return S.log_softmax(floating(logits, "LogSoftmax"), axis=_axis(axis))
+    return S.log_softmax(_of_some_rank(floating(logits, "LogSoftmax"), "LogSoftmax"), axis=_axis(axis))
+
+
+def _of_some_rank(x: Tensor, name: str) -> Tensor:
+    if not x.array.shape:
+        raise invalid(name, "logits must have >= 1 dimension, got 0")
+    return x
 
 
 def _silu(x: Any, beta: Any) -> Tensor:

@@ -11,7 +11,7 @@ from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
 from tapegrad.tf.nn_windows import back, channels_last, check_sizes, last, layout_of, padded, spread
 from tapegrad.tf.operators import shape_text
-from tapegrad.tf.style import S
+from tapegrad.tf.style import S, not_allowed
 from tapegrad.tf.tensor import Tensor
 
 
@@ -19,6 +19,8 @@ def _pooled(
     input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any, rank: int, largest: bool, dilations: Any = None
 ) -> Tensor:
     x = convert(input)
+    if x.array.dtype.kind not in ("iufV" if largest else "fV"):
+        raise not_allowed("MaxPool" if largest else "AvgPool", x.array.dtype)
     if x.array.ndim != rank + 2:
         raise invalid(None, f"pooling: expected an input of {rank + 2} axes, got shape {shape_text(x.array)}")
     first = layout_of(data_format, rank)

@@ -16,6 +16,12 @@ from tapegrad.tf.style import S
 from tapegrad.tf.tensor import Tensor
 
 
+def _whole(value: Any, name: str) -> int:
+    if isinstance(value, str | bytes):
+        raise TypeError(f"Expected int for argument {name!r} not {value!r}.")
+    return int(value)
+
+
 def spread(value: Any, rank: int, name: str) -> tuple[int, ...]:
     """One number, one for each spatial axis, or with those of batch and channels, as one for each spatial axis."""
     if value is None:
@@ -23,8 +29,8 @@ def spread(value: Any, rank: int, name: str) -> tuple[int, ...]:
     if isinstance(value, core.Tensor | np.ndarray):
         value = np.asarray(value).tolist()
     if not isinstance(value, list | tuple):
-        return (int(value),) * rank
-    found = tuple(int(v) for v in value)
+        return (_whole(value, name),) * rank
+    found = tuple(_whole(v, name) for v in value)
     if len(found) == rank + 2:
         if found[0] != 1 or found[-1] != 1:
             raise invalid(None, f"{name} in the batch and depth dimensions are not supported: {list(found)}")

@@ -18,8 +18,8 @@ from tapegrad.tf.tensor import Tensor
 @export("math.top_k", "nn.top_k")
 def top_k(input: Any, k: Any = 1, sorted: bool = True, index_type: Any = np.int32, name: str | None = None) -> Any:
     """The k largest elements of the last axis and their indices, the first of equal ones first."""
-    x = convert(input)
-    k = int(k)
+    x = _ordered(input)
+    k = integer(k)
     if k < 0:
         raise invalid("TopKV2", f"Need k >= 0, got {k}")
     if not x.array.shape or k > x.array.shape[-1]:
@@ -72,7 +72,7 @@ def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) ->
     scores, rows = convert(predictions), cast(convert(targets), int64)
     own = S.take_along_axis(scores, S.expand_dims(rows, axis=-1), axis=1)
     above = S.sum(S.convert(S.greater(scores, own), np.dtype(np.int32)), axis=1, dtype=np.dtype(np.int32))
-    return S.logical_and(S.less(above, int(k)), S.isfinite(S.squeeze(own, (1,))))
+    return S.logical_and(S.less(above, integer(k)), S.isfinite(S.squeeze(own, (1,))))
 
 
 @export("sort")
@@ -118,6 +118,8 @@ def searchsorted(
     """Where values would go in sorted rows."""
     a, b = pair(sorted_sequence, values)
     mismatch_in("UpperBound" if side == "right" else "LowerBound", [a, b])
+    if a.array.dtype.kind == "b":
+        raise not_allowed("LowerBound", a.array.dtype)
     rows, wanted = np.asarray(a.array), np.asarray(b.array)
     if not wanted.size:
         return fresh(np.zeros(wanted.shape, numpy_dtype(out_type)))

@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.core import tensor as core
 from tapegrad.ops.einsum import einsum as core_einsum
-from tapegrad.tf.convert import cast, convert, fresh, host, tensors_of
+from tapegrad.tf.convert import cast, convert, fresh, host, integer, tensors_of
 from tapegrad.tf.errors import InvalidArgumentError, invalid
 from tapegrad.tf.export import export, table
 from tapegrad.tf.operators import matmul as product
@@ -272,7 +272,10 @@ def _matrix(x: Any, name: str) -> Tensor:
 def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
     """The matrices with zeros outside of a band; -1 keeps a whole triangle."""
     x = convert(input)
-    low, high = int(num_lower), int(num_upper)
+    low, high = integer(num_lower), integer(num_upper)
+    for what, n, length in (("num_lower", low, x.array.shape[-2]), ("num_upper", high, x.array.shape[-1])):
+        if n > length:
+            raise invalid("MatrixBandPart", f"{what} must be negative or less or equal to number of its axis ({length}) got: {n}")
     if low >= 0:
         x = S.triu(x, k=-low)
     return S.tril(x, k=high) if high >= 0 else x

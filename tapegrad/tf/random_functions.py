@@ -16,7 +16,7 @@ import tapegrad.ops.samples  # noqa: F401  declares its ops
 from tapegrad import philox
 from tapegrad.dtypes import finfo
 from tapegrad.random import drawn_by
-from tapegrad.tf.convert import convert, fresh
+from tapegrad.tf.convert import convert, fresh, integer
 from tapegrad.tf.dtypes import as_dtype, float32, int64
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
@@ -247,7 +247,7 @@ def categorical(logits: Any, num_samples: Any, dtype: Any = None, seed: Any = No
     raw = np.asarray(convert(logits).array)
     if raw.ndim != 2:
         raise invalid("Multinomial", f"logits should be a matrix, got shape {list(raw.shape)}")
-    wanted, size = as_dtype(dtype or int64).numpy, (len(raw), int(num_samples))
+    wanted, size = as_dtype(dtype or int64).numpy, (len(raw), integer(num_samples))
     pair = _seeds.pair(seed)
     if pair is None:
         drawn = _seeds.free.random(size)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad import philox
 from tapegrad.registry.backends import placed
-from tapegrad.tf.convert import convert, fresh, host
+from tapegrad.tf.convert import convert, fresh, host, integer
 from tapegrad.tf.dtypes import as_dtype, float32, int32, int64
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
@@ -100,7 +100,7 @@ def _generator(seed: Any) -> np.random.Generator:
 def stateless_categorical(logits: Any, num_samples: Any, seed: Any, dtype: Any = int64, name: str | None = None) -> Tensor:
     """Classes drawn for each row of logits."""
     raw = np.asarray(convert(logits).array)
-    size = (len(raw), int(num_samples))
+    size = (len(raw), integer(num_samples))
     drawn = philox.uniform(*state_of(seed, "philox"), size[0] * size[1], np.dtype(np.float64)).reshape(size)
     return fresh(philox.categorical(raw, drawn).astype(as_dtype(dtype).numpy))
 

@@ -122,8 +122,7 @@ def reduce_prod(input_tensor: Any, axis: Any = None, keepdims: bool = False, nam
 
 
 def _booleans(x: Any, name: str) -> Tensor:
-    empty = isinstance(x, list | tuple) and not len(x)
-    return convert(x, np.dtype(np.bool_)) if empty else _input(x, name, "b")
+    return _input(x, name, "b") if hasattr(x, "dtype") else convert(x, np.dtype(np.bool_))
 
 
 @export("math.reduce_all", "reduce_all")

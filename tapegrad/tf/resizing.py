@@ -44,7 +44,12 @@ def resized(images: Any, size: Any, method: Any, preserve: bool, antialias: bool
     if x.array.ndim not in (3, 4):
         raise ValueError("'images' must have either 3 or 4 dimensions.")
     name = _method(method)
-    height, width = (int(n) for n in host(size))
+    wanted = host(size)
+    if wanted.shape != (2,):
+        raise ValueError(f"'size' must be a 1-D Tensor of 2 elements: new_height, new_width; got shape {wanted.shape}")
+    if wanted.dtype.kind not in "iu":
+        raise ValueError(f"'size' must be a 1-D int32 Tensor, got {wanted.dtype}")
+    height, width = (int(n) for n in wanted)
     h, w = x.array.shape[-3:-1]
     if preserve and (height, width) != (h, w):
         scale = min(height / h, width / w)

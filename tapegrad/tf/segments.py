@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from tapegrad.dtypes import finfo, is_inexact
-from tapegrad.tf.convert import at_hand, convert, host
+from tapegrad.tf.convert import at_hand, convert, host, integer
 from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
 from tapegrad.tf.gathering import scattered
 from tapegrad.tf.operators import shape_text
-from tapegrad.tf.style import S
+from tapegrad.tf.style import S, not_allowed
 from tapegrad.tf.tensor import Tensor, made
 
 
@@ -22,7 +22,9 @@ def _segmented(data: Any, segment_ids: Any, num_segments: Any) -> tuple[Tensor, 
     Ids that are not on the host stay where they are: they are not looked at.
     """
     x, ids = convert(data), at_hand(segment_ids)
-    n = int(num_segments)
+    if x.array.dtype.kind in "bO":
+        raise not_allowed("UnsortedSegmentSum", x.array.dtype)
+    n = integer(num_segments)
     if x.array.shape[: ids.ndim] != ids.shape:
         raise invalid(None, f"data.shape = {shape_text(x.array)} does not start with segment_ids.shape = {shape_text(ids)}")
     rows = S.reshape(x, (ids.size, *x.array.shape[ids.ndim :]))

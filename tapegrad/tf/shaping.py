@@ -15,7 +15,7 @@ from tapegrad.tf.errors import invalid
 from tapegrad.tf.export import export
 from tapegrad.tf.operators import shape_text
 from tapegrad.tf.shapes import TensorShape, lengths
-from tapegrad.tf.style import S
+from tapegrad.tf.style import S, short
 from tapegrad.tf.tensor import Tensor
 
 
@@ -169,7 +169,12 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
 @export("repeat")
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
     """Each element repeated along an axis (of the flattened tensor if None)."""
-    return S.repeat(convert(input), np.asarray(convert(repeats).array, np.int64)[()], axis=axis)
+    counts = np.asarray(convert(repeats).array)
+    if counts.dtype.kind not in "iu":
+        raise TypeError(
+            f"Argument `tensor` (name: repeats) must be of type integer. Received `tensor` = {repeats!r} of dtype: {counts.dtype}"
+        )
+    return S.repeat(convert(input), counts.astype(np.int64)[()], axis=axis)
 
 
 @export("broadcast_to")
@@ -208,6 +213,8 @@ def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any
     """The tensor with elements put around it: a value, or its own mirrored with (SYMMETRIC) or without its border."""
     x = convert(tensor)
     pairs = host(paddings)
+    if pairs.dtype.kind not in "iu" and pairs.size:
+        raise invalid("Pad", f"Value for attr 'Tpaddings' of {short(pairs.dtype)} is not in the list of allowed values: int32, int64")
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise invalid("Pad", f"paddings must be a matrix with 2 columns: {shape_text(pairs)}")
     widths = [(int(a), int(b)) for a, b in pairs]
@@ -255,6 +262,8 @@ def _padded_text(raw: Any, widths: list[tuple[int, int]], mode: str, value: Any)
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
     """The elements along axes in reverse order."""
     x, axes = convert(tensor), lengths(axis)
+    if isinstance(axis, int):
+        raise invalid("ReverseV2", f"'dims' must be 1-dimensional, not 0: write axis=[{axis}]")
     _in_range("ReverseV2", axes, x)
     if len({a % x.array.ndim for a in axes}) < len(axes):
         raise invalid("ReverseV2", f"axis {_twice(axes, x.array.ndim)} specified more than once.")

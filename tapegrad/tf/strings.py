@@ -15,6 +15,7 @@ from tapegrad.tf.ragged_dispatch import dispatched
 from tapegrad.tf.ragged_pointwise import by_values
 from tapegrad.tf.ragged_tensor import in_rows
 from tapegrad.tf.tensor import Tensor, made
+from tapegrad.tf.texts import texts
 from tapegrad.tf.unicode import (  # noqa: F401  names of this module
     unicode_decode,
     unicode_decode_with_offsets,
@@ -28,17 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def _raw(x: Any) -> Any:
-    raw = convert(x).array
-    if raw.dtype.kind != "O":
-        raise InvalidArgumentError(None, None, f"expected a tensor of strings, got {as_dtype(raw.dtype).name}")
-    return raw
-
-
 def each(f: Any, x: Any, dtype: Any = object) -> Any:
     if hasattr(x, "_map_values"):  # rows of different lengths stay such rows
         return x._map_values(lambda v: each(f, v, dtype))
-    raw = _raw(x)
+    raw = texts(x)
     found = np.empty(raw.shape, object)
     found.ravel()[...] = 0 if dtype is not object else b""
     flat = found.reshape(-1)
@@ -70,7 +64,7 @@ def strip(input: Any, name: str | None = None) -> Tensor:
 
 def regex_replace(input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None) -> Tensor:
     """What a pattern matches, replaced; groups are named by a backslash and a number."""
-    p, r = (_raw(v).item() for v in (pattern, rewrite))
+    p, r = (texts(v).item() for v in (pattern, rewrite))
     compiled = re.compile(p)
     r = r.replace(b"\\0", b"\\g<0>")  # all that was matched; Python would take it for the character of number 0
     return each(lambda b: compiled.sub(r, b, 0 if replace_global else 1), input)
@@ -78,7 +72,7 @@ def regex_replace(input: Any, pattern: Any, rewrite: Any, replace_global: bool =
 
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
     """Whether a pattern matches all of each string."""
-    compiled = re.compile(_raw(pattern).item())
+    compiled = re.compile(texts(pattern).item())
     return each(lambda b: compiled.fullmatch(b) is not None, input, np.bool_)
 
 
@@ -90,18 +84,18 @@ def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
 @dispatched()
 def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
     """A part of each string."""
-    texts, first, many = np.asarray(_raw(input), object), host(pos), host(len)
+    rows, first, many = texts(input), host(pos), host(len)
     if first.shape != many.shape:
         raise ValueError(f"pos and len must have the same shape, got {list(first.shape)} and {list(many.shape)}")
     try:
-        texts, first, many = np.broadcast_arrays(texts, first, many)
+        rows, first, many = np.broadcast_arrays(rows, first, many)
     except ValueError:
         raise InvalidArgumentError(
-            None, None, f"Incompatible shapes: {list(texts.shape)} vs. {list(first.shape)} [Op:Substr]"
+            None, None, f"Incompatible shapes: {list(rows.shape)} vs. {list(first.shape)} [Op:Substr]"
         ) from None
-    found = np.empty(texts.shape, object)
-    for place in np.ndindex(*texts.shape):
-        b: Any = texts[place]
+    found = np.empty(rows.shape, object)
+    for place in np.ndindex(*rows.shape):
+        b: Any = rows[place]
         a, n = int(first[place]), int(many[place])
         whole: Any = b.decode() if unit == "UTF8_CHAR" else b
         size = whole.__len__()
@@ -114,7 +108,7 @@ def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None 
 
 def bytes_split(input: Any, name: str | None = None) -> Any:
     """The bytes of a string, each a string; of several strings as rows of a ragged tensor."""
-    raw = np.asarray(_raw(input), object)
+    raw = texts(input)
     return _parts(raw.shape, [[bytes([b]) for b in text] for text in raw.reshape(-1).tolist()])
 
 
@@ -135,7 +129,7 @@ def ngrams(data: Any, ngram_width: Any, separator: str = " ", name: str | None =
     if hasattr(data, "_map_values") and data.shape.rank == 2:  # rows of different lengths
         rows = data.to_list()
         return _parts((len(rows),), [runs(row) for row in rows])
-    raw = _raw(data)
+    raw = texts(data)
     found = [runs(raw[place].tolist()) for place in np.ndindex(raw.shape[:-1])]
     filled = np.empty((len(found), len(found[0]) if found else 0), object)
     filled[...] = found
@@ -150,7 +144,7 @@ def _joined(inputs: Any, *args: Any, **kwargs: Any) -> Any:
 @dispatched(_joined)
 def join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
     """Strings one after the other, element by element."""
-    given = [np.asarray(_raw(x), object) for x in inputs]
+    given = [texts(x) for x in inputs]
     if not given:
         return convert("")
     raws = np.broadcast_arrays(*given)
@@ -173,7 +167,7 @@ def _rows_joined(inputs: Any, axis: Any = None, keepdims: bool = False, separato
 @dispatched(_rows_joined)
 def reduce_join(inputs: Any, axis: Any = None, keepdims: bool = False, separator: str = "", name: str | None = None) -> Tensor:
     """The strings along axes joined to one."""
-    raw = np.asarray(_raw(inputs), object)
+    raw = texts(inputs)
     axes = range(raw.ndim) if axis is None else [int(a) % raw.ndim for a in np.atleast_1d(axis)]
     kept = [k for k in range(raw.ndim) if k not in axes]
     many = int(np.prod([raw.shape[k] for k in axes], dtype=int))
@@ -238,7 +232,7 @@ def as_string(
 
 def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> Any:
     """The parts of a string; of several strings as rows of a ragged tensor."""
-    raw = np.asarray(_raw(input), object)
+    raw = texts(input)
     by = None if sep is None or sep == "" else sep.encode() if isinstance(sep, str) else sep
     rows = [b.split(by, maxsplit) for b in raw.reshape(-1).tolist()]
     return _parts(raw.shape, rows)
@@ -284,7 +278,7 @@ def _in_buckets(input: Any, num_buckets: int, number: Callable[[bytes], int]) ->
     n = int(num_buckets)
     if n < 1:
         raise ValueError(f"num_buckets must be at least 1, got {n}")
-    raw = np.asarray(_raw(input), object)
+    raw = texts(input)
     found = np.asarray([number(text) % n for text in raw.ravel().tolist()], np.int64)
     return fresh(found.reshape(raw.shape)[()])
 
@@ -293,7 +287,7 @@ def unsorted_segment_join(
     inputs: Any, segment_ids: Any, num_segments: Any, separator: str = "", name: str | None = None
 ) -> Tensor:
     """The texts of each segment joined, in their order; those of a negative segment are left out."""
-    raw, ids, n = np.asarray(_raw(inputs), object), host(segment_ids), int(host(num_segments))
+    raw, ids, n = texts(inputs), host(segment_ids), int(host(num_segments))
     if ids.shape != raw.shape[: ids.ndim]:
         raise invalid("UnsortedSegmentJoin", f"segment_ids.shape {list(ids.shape)} does not prefix inputs.shape {list(raw.shape)}")
     if ids.size and int(ids.max()) >= n:

@@ -33,6 +33,8 @@ class TensorArray:
         colocate_with_first_write_call: bool = True,
         name: str | None = None,
     ) -> None:
+        if size is None and handle is None and flow is None:
+            raise ValueError("Size must be declared for TensorArrays when eager execution is enabled.")
         self._dtype = as_dtype(dtype)
         self._dynamic = bool(dynamic_size)
         self._shape = None if element_shape is None else TensorShape(element_shape)

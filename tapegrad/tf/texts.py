@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.tf.convert import convert, fresh
+from tapegrad.tf.dtypes import as_dtype
 from tapegrad.tf.errors import InvalidArgumentError
 from tapegrad.tf.tensor import Tensor
 
@@ -18,6 +19,16 @@ def name_of(x: Any) -> str:
         return os.fspath(x)
     found = convert(x).numpy()
     return found.decode() if isinstance(found, bytes) else str(found)
+
+
+def texts(x: Any) -> Any:
+    """The array of a tensor of strings; what is no tensor has to be made of strings."""
+    raw = convert(x).array
+    if raw.dtype.kind == "O":
+        return np.asarray(raw, object)
+    if not hasattr(x, "dtype"):
+        raise TypeError(f"Cannot convert {x!r} to EagerTensor of dtype string")
+    raise InvalidArgumentError(None, None, f"expected a tensor of strings, got {as_dtype(raw.dtype).name}")
 
 
 def bytes_of(x: Any) -> bytes:

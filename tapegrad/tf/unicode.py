@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.tf.convert import convert, fresh, host
-from tapegrad.tf.errors import InvalidArgumentError, invalid
+from tapegrad.tf.convert import fresh, host
+from tapegrad.tf.errors import invalid
 from tapegrad.tf.ragged_tensor import RaggedTensor, in_rows
 from tapegrad.tf.tensor import Tensor, made
+from tapegrad.tf.texts import texts
 
 #: What TensorFlow writes.
 _WRITTEN = ("UTF-8", "UTF-16-BE", "UTF-32-BE")
@@ -64,16 +65,9 @@ def _characters(data: bytes, encoding: str, errors: str, instead: str, control: 
     return [(c, at) for c, at in found if c]
 
 
-def _texts(x: Any) -> Any:
-    raw = convert(x).array
-    if raw.dtype.kind != "O":
-        raise InvalidArgumentError(None, None, f"expected a tensor of strings, got {raw.dtype.name}")
-    return np.asarray(raw, object)
-
-
 def _each_text(x: Any, parts_of: Any) -> tuple[Any, tuple[int, ...], list[int]]:
     """The parts of all texts in one list, the shape in which the texts stood, and how many parts each has."""
-    raw = _texts(x)
+    raw = texts(x)
     parts = [parts_of(text) for text in raw.reshape(-1).tolist()]
     return [p for found in parts for p in found], raw.shape, [len(found) for found in parts]
 
@@ -177,7 +171,7 @@ def unicode_transcode(
     >>> tf.strings.unicode_transcode(b"a\\xffb", "UTF-8", "UTF-8", replacement_char=63).numpy()
     b'a?b'
     """
-    raw, to, instead = _texts(input), _written(output_encoding), _policy(errors, replacement_char)
+    raw, to, instead = texts(input), _written(output_encoding), _policy(errors, replacement_char)
     found = np.empty(raw.shape, object)
     for place in np.ndindex(raw.shape):
         parts = _characters(raw[place], input_encoding, errors, instead, replace_control_characters)

@@ -449,3 +449,43 @@ def options_of_a_dataset_are_those_of_what_is_made_of_it(tf: Any) -> Iterator[An
     for d in (a.map(lambda x: x + 1).batch(2), tf.data.Dataset.zip((a, b)), a.concatenate(b), b.concatenate(a), b.repeat()):
         yield d.options().deterministic
         yield d.options().threading.private_threadpool_size
+
+
+@program
+def numbers_truths_and_texts_have_to_be_such(tf: Any) -> Iterator[Any]:
+    x, counted = tf.constant([[1.0, 2.0], [3.0, 4.0]]), tf.data.Dataset.range(3)
+    for wrong in (1.5, "a", None):
+        yield from (lambda f=f, w=wrong: f(w) for f in (counted.take, counted.batch, counted.shuffle, tf.data.Dataset.range))
+        yield lambda w=wrong: tf.one_hot([1], w) if w != "a" else tf.one_hot([1], None)
+        yield lambda w=wrong: tf.eye(w)
+    yield lambda: tf.math.top_k([1.0, 2.0], None)
+    yield lambda: tf.math.top_k([True], 1)
+    yield lambda: tf.linalg.band_part(x, 1.0, 0)
+    yield lambda: tf.linalg.band_part(x, 5, 0)
+    yield lambda: tf.linspace(0.0, 1.0, None)
+    yield tf.linspace(0.0, 1.0, 0)
+    yield lambda: tf.repeat(x, 1.5)
+    yield lambda: tf.pad(x, [[1.0, 0.0], [0.0, 0.0]])
+    yield lambda: tf.reverse(x, 0)
+    yield lambda: tf.fill([-1], 1.0)
+    yield lambda: tf.sequence_mask([1], -1)
+    yield lambda: tf.dynamic_partition([1.0], [5], 2)
+    yield lambda: tf.dynamic_partition([1.0], [0.0], 2)
+    yield lambda: tf.math.unsorted_segment_sum([True], [0], 1)
+    yield lambda: tf.random.categorical([[0.0]], 1.5)
+    yield lambda: tf.cast(x, None)
+    yield lambda: tf.ones([2], None)
+    for f in (tf.logical_not, tf.reduce_all, lambda v: tf.logical_or(v, True), lambda v: tf.where(v, x, x)):
+        yield lambda f=f: f(1)
+        yield lambda f=f: f(tf.constant([1.0]))
+        yield f([True, False])
+    yield lambda: tf.strings.length(1)
+    yield lambda: tf.strings.join(["a", 1])
+    yield lambda: tf.strings.length(tf.constant(1))
+    yield lambda: counted.map(None)
+    yield lambda: counted.filter(3)
+    yield lambda: tf.TensorArray(tf.float32)
+    yield lambda: tf.image.resize(tf.zeros([1, 2, 2, 1]), 3)
+    yield lambda: tf.nn.avg_pool2d(tf.zeros([1, 4, 4, 1], tf.int32), 2, 1, "SAME")
+    yield lambda: tf.nn.log_softmax(2.0)
+    yield tf.add_n(x)

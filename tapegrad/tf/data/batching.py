@@ -11,7 +11,7 @@ import numpy as np
 from tapegrad.tf import nest
 from tapegrad.tf.convert import convert, host
 from tapegrad.tf.data import elements
-from tapegrad.tf.data.elements import DatasetSpec, batched_spec, stacked
+from tapegrad.tf.data.elements import DatasetSpec, batched_spec, count_of, stacked
 from tapegrad.tf.dtypes import as_dtype
 from tapegrad.tf.errors import InvalidArgumentError
 from tapegrad.tf.ragged_tensor import RaggedTensor
@@ -27,7 +27,7 @@ def batched(source: Dataset, batch_size: Any, drop_remainder: Any, how: Any) -> 
     """`batch_size` elements at a time, made into one by a function."""
     from tapegrad.tf.data.dataset import Dataset
 
-    n, make, drop = int(batch_size), source._make_iterator, bool(drop_remainder)
+    n, make, drop = count_of(batch_size), source._make_iterator, bool(drop_remainder)
     if n <= 0:
         raise InvalidArgumentError(None, None, "Batch size must be greater than zero.")
 

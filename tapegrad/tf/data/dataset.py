@@ -11,7 +11,7 @@ import numpy as np
 from tapegrad.tf import nest
 from tapegrad.tf.convert import fresh
 from tapegrad.tf.data import batching, elements, kept, mixing, resampling, sources, stages
-from tapegrad.tf.data.elements import element, placed, spec, stacked, unbatched_spec
+from tapegrad.tf.data.elements import called, count_of, element, placed, spec, stacked, unbatched_spec
 from tapegrad.tf.data.iteration import OwnedIterator
 from tapegrad.tf.data.options import Options, inherited, keep_options
 from tapegrad.tf.dtypes import as_dtype, int64
@@ -129,7 +129,7 @@ class Dataset:
     @staticmethod
     def range(*args: Any, output_type: Any = np.int64, name: str | None = None) -> Dataset:
         """Integers, as Python's `range`."""
-        parts = [int(a) for a in args]
+        parts = [count_of(a) for a in args]
         if len(parts) == 3 and not parts[2]:
             raise InvalidArgumentError(None, None, "step must be non-zero.")
         numbers = range(*parts)
@@ -191,12 +191,12 @@ class Dataset:
         name: str | None = None,
     ) -> Dataset:
         """The function of each element, which is called with the parts of a tuple as its arguments."""
-        make = self._make_iterator
+        make, _ = self._make_iterator, called(map_func)
         return Dataset(lambda: map(lambda e: element(applied(map_func, e)), make()), None, self._cardinality)  # noqa: C417
 
     def filter(self, predicate: Any, name: str | None = None) -> Dataset:
         """The elements for which the predicate is true."""
-        make = self._make_iterator
+        make, _ = self._make_iterator, called(predicate)
         return Dataset(lambda: filter(lambda e: holds(predicate, e), make()), self._kept_spec)
 
     def enumerate(self, start: int = 0, name: str | None = None) -> Dataset:
@@ -210,7 +210,7 @@ class Dataset:
 
     def take_while(self, predicate: Any, name: str | None = None) -> Dataset:
         """The elements up to the first for which the predicate is false."""
-        make = self._make_iterator
+        make, _ = self._make_iterator, called(predicate)
         return Dataset(lambda: itertools.takewhile(lambda e: holds(predicate, e), make()), self._kept_spec)
 
     def unique(self, name: str | None = None) -> Dataset:
@@ -227,7 +227,7 @@ class Dataset:
     # -- how many ---------------------------------------------------------------------------------------------
     def take(self, count: Any, name: str | None = None) -> Dataset:
         """The first elements; all of them if `count` is -1."""
-        make, n = self._make_iterator, int(count)
+        make, n = self._make_iterator, count_of(count)
         if n < 0:
             return Dataset(make, self._kept_spec, self._cardinality)
         size = n if self._cardinality == INFINITE else min(n, self._cardinality) if self._cardinality >= 0 else UNKNOWN
@@ -235,7 +235,7 @@ class Dataset:
 
     def skip(self, count: Any, name: str | None = None) -> Dataset:
         """All but the first elements."""
-        make, n = self._make_iterator, int(count)
+        make, n = self._make_iterator, count_of(count)
         if n < 0:
             return Dataset(lambda: iter(()), self._kept_spec, 0)
         size = max(self._cardinality - n, 0) if self._cardinality >= 0 else self._cardinality
@@ -243,11 +243,11 @@ class Dataset:
 
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
         """The dataset several times, or without end."""
-        return stages.repeated(self, -1 if count is None else int(count))
+        return stages.repeated(self, -1 if count is None else count_of(count))
 
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
         """Every `num_shards`-th element, from `index` on."""
-        n, k, make = int(num_shards), int(index), self._make_iterator
+        n, k, make = count_of(num_shards), count_of(index), self._make_iterator
         if not 0 <= k < n:
             raise InvalidArgumentError(None, None, f"index must be in [0, {n}), got {k}")
         size = max((self._cardinality - k + n - 1) // n, 0) if self._cardinality >= 0 else self._cardinality
@@ -300,18 +300,18 @@ class Dataset:
         self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: bool = False, name: str | None = None
     ) -> Dataset:
         """Datasets of neighbouring elements."""
-        return mixing.windowed(self, int(size), int(shift or size), int(stride), bool(drop_remainder))
+        return mixing.windowed(self, count_of(size), count_of(shift or size), count_of(stride), bool(drop_remainder))
 
     # -- order ---------------------------------------------------------------------------------------------
     def shuffle(
         self, buffer_size: Any, seed: Any = None, reshuffle_each_iteration: bool | None = None, name: str | None = None
     ) -> Dataset:
         """The elements in random order, each drawn from a buffer of that size; in TensorFlow's order for a seed."""
-        return mixing.shuffled(self, int(buffer_size), seed, reshuffle_each_iteration is not False)
+        return mixing.shuffled(self, count_of(buffer_size), seed, reshuffle_each_iteration is not False)
 
     def flat_map(self, map_func: Any, name: str | None = None) -> Dataset:
         """The elements of the datasets that a function makes of each element, one dataset after the other."""
-        make = self._make_iterator
+        make, _ = self._make_iterator, called(map_func)
         return Dataset(lambda: (x for e in make() for x in applied(map_func, e)._make_iterator()), mixing.inner_spec(self, map_func))
 
     def interleave(
@@ -324,8 +324,8 @@ class Dataset:
         name: str | None = None,
     ) -> Dataset:
         """The elements of several datasets in turn, which a function makes of the elements."""
-        cycle = 10 if cycle_length is None or int(cycle_length) < 0 else int(cycle_length)
-        return mixing.interleaved(self, map_func, cycle, int(block_length or 1))
+        cycle = 10 if cycle_length is None or count_of(cycle_length) < 0 else count_of(cycle_length)
+        return mixing.interleaved(self, called(map_func), cycle, count_of(block_length or 1))
 
     def cache(self, filename: str = "", name: str | None = None) -> Dataset:
         """The elements, which are computed in the first whole iteration and then kept (in memory, even with a file's name)."""

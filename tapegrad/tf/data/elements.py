@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad.core import tensor as core
 from tapegrad.registry.space import NUMPY, default_space
 from tapegrad.tf import nest
-from tapegrad.tf.convert import convert, fresh, host
+from tapegrad.tf.convert import convert, fresh, host, integer
 from tapegrad.tf.dtypes import as_dtype
 from tapegrad.tf.errors import DataLossError, InvalidArgumentError
 from tapegrad.tf.shapes import TensorShape
@@ -32,6 +32,20 @@ def element(x: Any) -> Any:
         return x
     found = convert(x).array
     return made(found if isinstance(found, np.ndarray | np.generic) else np.asarray(found)[()])
+
+
+def count_of(value: Any) -> int:
+    """A number of elements, which is an int64 to TensorFlow: raises TypeError for fractions and texts, ValueError for None."""
+    if type(value) is float or isinstance(value, str | bytes):
+        raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype int64")
+    return integer(value)
+
+
+def called(function: Any) -> Any:
+    """A function that is called with elements; raises ValueError for what cannot be called."""
+    if not callable(function):
+        raise ValueError(f"Argument `func` must be a callable. Received func={function!r} (of type {type(function)})")
+    return function
 
 
 def placed(x: Any) -> Any:
