@@ -204,11 +204,21 @@ def _meet_arrays(op: Any, raws: Sequence[Any], nodes: Sequence[Any]) -> Any:
     if len(kinds) == 1 and not any(type(r) in SCALARS for r in raws):
         return tuple(raws), tuple(nodes)
     if op.name in _ONE_DTYPE:
-        a, b = (SCALAR_TYPES[dtype_of(r.dtype)].lower() for r in raws[:2])
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {a} != {b}")
+        raise RuntimeError(_refused(op, raws))
     common = _standing(raws)
     pairs = [_to(r, n, common) for r, n in zip(raws, nodes, strict=True)]
     return tuple(r for r, _ in pairs), tuple(n for _, n in pairs)
+
+
+def _refused(op: Any, raws: Sequence[Any]) -> str:
+    """PyTorch's words for factors of two dtypes, which are those of the function that it takes for each."""
+    a, b, *bias = (SCALAR_TYPES[dtype_of(r.dtype)] for r in raws)
+    if op.name == "dense":
+        first, a = ("mat1", a) if a != b else ("self", bias[0])
+        return f"{first} and mat2 must have the same dtype, but got {a} and {b}"
+    if op.name == "matmul" and min(r.ndim for r in raws) > 2:
+        return f"expected scalar type {a} but found {b}"
+    return f"expected m1 and m2 to have the same dtype, but got: {a.lower()} != {b.lower()}"
 
 
 #: Ops that PyTorch refuses to promote for.

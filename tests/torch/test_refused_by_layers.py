@@ -33,6 +33,26 @@ def test_what_does_not_fit_is_refused_in_pytorchs_class(name: str) -> None:
             eval(REFUSED[name], space)
 
 
+TWO_DTYPES = [
+    "t.nn.Linear(3, 4)(t.ones(2, 3, dtype=t.float64))",
+    "t.nn.Linear(3, 4)(t.ones(2, 2, 3, dtype=t.float64))",
+    "F.linear(t.ones(2, 3), t.ones(4, 3), t.ones(4, dtype=t.float64))",
+    "t.nn.Linear(3, 4, bias=False)(t.ones(2, 3, dtype=t.float64))",
+    "t.ones(2, 3) @ t.ones(3, 2, dtype=t.float64)",
+    "t.ones(2, 2, 3, dtype=t.float64) @ t.ones(2, 3, 2)",
+]
+
+
+@pytest.mark.parametrize("code", TWO_DTYPES)
+def test_factors_of_two_dtypes_are_refused_in_pytorchs_words(code: str) -> None:
+    said = []
+    for torch in (real, T):
+        with pytest.raises(RuntimeError) as refused:
+            eval(code, {"t": torch, "F": torch.nn.functional})
+        said.append(str(refused.value))
+    assert said[1] == said[0]
+
+
 IMAGES = {
     "another batch": "F.grid_sample(t.ones(1, 1, 2, 2), t.ones(2, 1, 1, 2), align_corners=False)",
     "no pixels": "F.grid_sample(t.ones(1, 1, 0, 2), t.ones(1, 1, 1, 2), align_corners=False)",
