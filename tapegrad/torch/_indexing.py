@@ -136,16 +136,13 @@ def _check_place(x: Any, index: Any, basic: bool, info: Any, value: Any) -> None
     """Refuse a value that does not fit what an index picks, and a place that may not be written to."""
     whole = x.array if type(x.array) is np.ndarray else laid_out(x) if basic and info is not None and not info.cut else None
     part = whole[index] if basic and whole is not None else None
-    if part is not None and isinstance(value, Core) and not is_spread(value.array.shape, part.shape):
-        _spread(value, part.shape)  # which is refused, before anything else is
+    if basic and isinstance(value, Core):
+        place = (part if part is not None else laid_out(x)[index]).shape
+        if not is_spread(value.array.shape, place):
+            _spread(value, place)  # which is refused, before anything else is
     if basic and info is not None and info.is_barred and index != ():
         check(take(x, _picker(index), putter(index)))
-    try:
-        check(x, as_view=basic, part=part)
-    except RuntimeError:
-        if basic and part is None and isinstance(value, Core):
-            _spread(value, laid_out(x)[index].shape)
-        raise
+    check(x, as_view=basic, part=part)
 
 
 def _without_leading_ones(v: Any) -> Any:

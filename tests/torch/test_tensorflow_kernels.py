@@ -165,3 +165,11 @@ def test_a_write_to_one_of_several_copies_is_seen_in_all() -> None:
     assert copies.tolist() == [[14.0, 14.0]] * 3
     assert x.tolist() == [14.0, 14.0]
     assert torch.autograd.grad(copies.sum(), w)[0] == 12
+
+
+def test_a_value_that_does_not_fit_a_place_is_refused_in_pytorchs_words() -> None:
+    x = torch.zeros(2, 3)
+    for target in (x, x.view(3, 2).view(2, 3), x.detach(), torch.zeros(2, 3, requires_grad=True) * 1):
+        with pytest.raises(RuntimeError, match=r"The expanded size of the tensor \(3\) must match the existing size \(2\)"):
+            target[0] = torch.ones(2)
+    assert x.tolist() == [[0.0] * 3] * 2
