@@ -10,6 +10,7 @@ import pytest
 import tapegrad as tg
 from tapegrad.errors import DeclarationError
 from tapegrad.registry import elementwise, primitive
+from tapegrad.registry.batching import batched_space
 from tapegrad.registry.op import OPS, Op
 from tapegrad.registry.space import keeping, space_of
 from tapegrad.testing import Case, Draw
@@ -37,6 +38,7 @@ def cubed(xp: Any, x: Any, /, scale: float) -> Any:
 
 cubed.keeping(slope=cubed_slope)
 cubed.pullback(x=lambda F, g, slope: g * slope)
+batched_space()  # which learns of an op that is there, or is declared later
 for _op in (cubed, cubed_slope):  # the laws of all ops are no matter of theirs
     del OPS[_op.key]
 
