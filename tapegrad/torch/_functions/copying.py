@@ -85,9 +85,16 @@ def resize(self: Any, *sizes: Any) -> Any:
     return self.reshape(lengths(sizes))
 
 
+def _refuse_tracked(name: str, *tensors: Any) -> None:
+    """Refuse to let a Python function compute on numbers whose gradient would be lost."""
+    if any(x.requires_grad for x in tensors):
+        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+
+
 @method
 def apply_(self: Any, callable: Any) -> Any:
     """Replace each element by what a Python function gives for it."""
+    _refuse_tracked("apply_", self)
     raw = np.asarray(self.read()[0])
     made = np.array([callable(v) for v in raw.reshape(-1).tolist()], raw.dtype).reshape(raw.shape)
     return self.copy_(wrap(made))
@@ -96,8 +103,20 @@ def apply_(self: Any, callable: Any) -> Any:
 @method
 def map_(self: Any, tensor: Any, callable: Any) -> Any:
     """Replace each element by what a Python function gives for it and another tensor's."""
-    pairs = zip(self.reshape(-1).tolist(), tensor.expand_as(self).reshape(-1).tolist(), strict=True)
-    made = np.array([callable(a, b) for a, b in pairs], self.array.dtype).reshape(self.array.shape)
+    _refuse_tracked("map_", self, tensor)
+    return _mapped(self, callable, tensor)
+
+
+@method
+def map2_(self: Any, x: Any, y: Any, callable: Any) -> Any:
+    """Replace each element by what a Python function gives for it and those of two other tensors."""
+    _refuse_tracked("map2_", self, x, y)
+    return _mapped(self, callable, x, y)
+
+
+def _mapped(self: Any, callable: Any, *others: Any) -> Any:
+    columns = (x.expand_as(self).reshape(-1).tolist() for x in (self, *others))
+    made = np.array([callable(*values) for values in zip(*columns, strict=True)], self.array.dtype).reshape(self.array.shape)
     return self.copy_(wrap(made))
 
 

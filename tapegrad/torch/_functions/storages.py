@@ -14,6 +14,7 @@ from tapegrad.torch._functions._build import FUNCTIONS, METHODS, function
 from tapegrad.torch._storage import owner
 from tapegrad.torch._tensor import Tensor, wrap
 from tapegrad.torch._views import give_memory, laid_out
+from tapegrad.torch._write_checks import check
 
 
 class _Memory:
@@ -232,6 +233,7 @@ def tensor_on(storage: Any, offset: int = 0, size: Any = None, stride: Any = Non
 
 def _set(self: Any, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Any:
     """Let this tensor have the memory of another, or of a storage."""
+    check(self, constant=True)
     if isinstance(source, _Memory):
         source = tensor_on(source, storage_offset, size, stride)
     elif isinstance(source, Tensor) and size is not None:

@@ -72,4 +72,23 @@ with t.autograd.graph.allow_mutation_on_saved_tensors() as ctx:
     z.sum().backward()
 result = x.grad.tolist()
 """,
+    "functions on each number": """
+x = t.ones(2, requires_grad=True)
+y, z = x * 2, t.ones(2)
+def sum3(a, b, c):
+    return a + b + c
+result = [
+    err(y.apply_, abs),
+    err(x.apply_, abs),
+    err(y.map_, z, max),
+    err(z.map_, y, max),
+    err(z.map2_, z, y, sum3),
+    z.map2_(z, t.full((2,), 2.0), sum3).tolist(),
+    z.map_(t.tensor(7.0), max).tolist(),
+    z.apply_(abs).tolist(),
+    err(x.set_, z),
+    y.detach().apply_(lambda v: v + 1).tolist(),
+    y.tolist(),
+]
+""",
 }
