@@ -48,14 +48,15 @@ class Message:
         return "".join(f"{line}\n" for line in self._lines())
 
 
-def _block(name: str, inner: Message) -> Iterator[str]:
+def block(name: str, inner: Message) -> Iterator[str]:
+    """The lines of a message inside another."""
     yield f"{name} {{"
     for line in inner._lines():
         yield f"  {line}"
     yield "}"
 
 
-def _quoted(text: bytes) -> str:
+def quoted(text: bytes) -> str:
     """Bytes in quotes, with escapes for what is not plain ASCII."""
     plain = {10: r"\n", 13: r"\r", 9: r"\t", 34: r"\"", 39: r"\'", 92: r"\\"}
     return '"' + "".join(plain.get(b) or (chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in text) + '"'
@@ -83,7 +84,7 @@ class BytesList(_List):
     number = 1
 
     def _shown(self, x: Any) -> str:
-        return _quoted(x)
+        return quoted(x)
 
     def _data(self) -> bytes:
         return b"".join(field(1, v) for v in self.value)
@@ -157,7 +158,7 @@ class Feature(Message):
 
     def _lines(self) -> Iterator[str]:
         if self._kind is not None:
-            yield from _block(self._kind, getattr(self, self._kind))
+            yield from block(self._kind, getattr(self, self._kind))
 
 
 class Features(Message):
@@ -179,8 +180,8 @@ class Features(Message):
     def _lines(self) -> Iterator[str]:
         for name, feature in sorted(self.feature.items()):
             yield "feature {"
-            yield f"  key: {_quoted(name.encode())}"
-            for line in _block("value", feature):
+            yield f"  key: {quoted(name.encode())}"
+            for line in block("value", feature):
                 yield f"  {line}"
             yield "}"
 
@@ -201,4 +202,4 @@ class Example(Message):
                 self.features = Features.FromString(value)
 
     def _lines(self) -> Iterator[str]:
-        return _block("features", self.features)
+        return block("features", self.features)

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.tf.composite_features import RaggedFeature, SparseFeature
 from tapegrad.tf.convert import convert, fresh
-from tapegrad.tf.dtypes import as_dtype
+from tapegrad.tf.dtypes import DType, as_dtype
 from tapegrad.tf.errors import InvalidArgumentError
-from tapegrad.tf.examples import Example
+from tapegrad.tf.examples import Example, Feature
+from tapegrad.tf.export import EXPORTS
 from tapegrad.tf.shapes import lengths
 from tapegrad.tf.sparse_tensor import SparseTensor, placed
 from tapegrad.tf.texts import bytes_of, string
@@ -34,23 +36,29 @@ class FixedLenSequenceFeature:
 
     def __init__(self, shape: Any, dtype: Any, allow_missing: bool = False, default_value: Any = None) -> None:
         self.shape, self.dtype, self.default_value = lengths(shape), as_dtype(dtype), default_value
-        if not allow_missing:
-            raise ValueError("Unsupported: FixedLenSequenceFeature requires allow_missing to be True.")
+        self.allow_missing = allow_missing
 
 
 def parse_single_example(serialized: Any, features: Any, example_names: Any = None, name: str | None = None) -> dict[str, Any]:
     """The features of one example."""
-    found = Example.FromString(bytes_of(serialized)).features.feature
-    return {key: _feature(key, found.get(key), wanted) for key, wanted in features.items()}
+    return features_of(Example.FromString(bytes_of(serialized)).features.feature, features)
+
+
+def features_of(found: dict[str, Feature], features: Any) -> dict[str, Any]:
+    """What is wanted of the features of an example, or of the whole of a sequence."""
+    return {key: _feature(key, found, wanted) for key, wanted in features.items()}
 
 
 def parse_example(serialized: Any, features: Any, example_names: Any = None, name: str | None = None) -> dict[str, Any]:
     """The features of several examples, stacked."""
     rows = [parse_single_example(string(b), features) for b in convert(serialized).array.ravel().tolist()]
-    return {k: _together([r[k] for r in rows], wanted) for k, wanted in features.items()}
+    return {k: together([r[k] for r in rows], wanted) for k, wanted in features.items()}
 
 
-def _together(rows: list[Any], wanted: Any) -> Any:
+def together(rows: list[Any], wanted: Any) -> Any:
+    """A feature of several examples: stacked, or filled up to the longest."""
+    if isinstance(wanted, RaggedFeature):
+        return EXPORTS["ragged.stack"](rows).with_row_splits_dtype(wanted.row_splits_dtype)
     if isinstance(rows[0], SparseTensor):
         return SparseTensor._stacked(rows)
     raws = [np.asarray(r.array) for r in rows]
@@ -63,35 +71,50 @@ def _together(rows: list[Any], wanted: Any) -> Any:
     return fresh(np.stack(raws))
 
 
-def _feature(key: str, feature: Any, wanted: Any) -> Any:
-    kind = {"string": "bytes_list", "float32": "float_list", "int64": "int64_list"}.get(wanted.dtype.name)
+def numbers_of(key: str, feature: Any, dtype: DType) -> Any:
+    """The list of a feature as an array; empty where there is none."""
+    kind = {"string": "bytes_list", "float32": "float_list", "int64": "int64_list"}.get(dtype.name)
     if kind is None:
-        raise InvalidArgumentError(
-            None, None, f"Key: {key}.  a feature is of tf.string, tf.float32 or tf.int64, not {wanted.dtype!r}"
-        )
+        raise InvalidArgumentError(None, None, f"Key: {key}.  a feature is of tf.string, tf.float32 or tf.int64, not {dtype!r}")
     values = [] if feature is None else getattr(feature, kind).value
     if feature is not None and feature.WhichOneof("kind") not in (None, kind):
-        raise InvalidArgumentError(None, None, f"Key: {key}.  Data types don't match. Expected type: {wanted.dtype.name}")
-    flat = np.empty(len(values), wanted.dtype.numpy)
+        raise InvalidArgumentError(None, None, f"Key: {key}.  Data types don't match. Expected type: {dtype.name}")
+    flat = np.empty(len(values), dtype.numpy)
     flat[:] = values
+    return flat
+
+
+def _feature(key: str, found: dict[str, Feature], wanted: Any) -> Any:
+    own = getattr(wanted, "value_key", None) or key
+    flat = numbers_of(own, found.get(own), wanted.dtype)
+
+    def list_of(name: str, dtype: DType) -> Any:
+        return numbers_of(name, found.get(name), dtype)
+
+    if isinstance(wanted, RaggedFeature):
+        return wanted.rows(flat, list_of)
+    if isinstance(wanted, SparseFeature):
+        return wanted.tensor(key, flat, list_of)
     if isinstance(wanted, VarLenFeature):
         return placed(np.arange(len(flat))[:, None], fresh(flat), [len(flat)])
     size = int(np.prod(wanted.shape, dtype=int))
     if isinstance(wanted, FixedLenSequenceFeature):
+        if not wanted.allow_missing:
+            raise ValueError("Unsupported: FixedLenSequenceFeature requires allow_missing to be True.")
         if size and len(flat) % size:
             raise InvalidArgumentError(
                 None, None, f"Key: {key}.  Number of values must be a multiple of {size}, the size of {wanted.shape}, got {len(flat)}"
             )
         return fresh(flat.reshape(-1, *wanted.shape))
-    if not values and wanted.default_value is not None:
+    if not flat.size and wanted.default_value is not None:
         return convert(np.broadcast_to(np.asarray(wanted.default_value, wanted.dtype.numpy), wanted.shape), wanted.dtype.numpy)
-    if not values and size:
+    if not flat.size and size:
         raise InvalidArgumentError(
             None, None, f"Feature: {key} (data type: {wanted.dtype.name}) is required but could not be found."
         )
-    if len(values) != size:
+    if len(flat) != size:
         raise InvalidArgumentError(
-            None, None, f"Key: {key}.  Can't parse serialized Example: expected {size} values, got {len(values)}"
+            None, None, f"Key: {key}.  Can't parse serialized Example: expected {size} values, got {len(flat)}"
         )
-    found = flat.reshape(wanted.shape)
-    return fresh(found if found.shape or found.dtype.kind == "O" else found[()])
+    whole = flat.reshape(wanted.shape)
+    return fresh(whole if whole.shape or whole.dtype.kind == "O" else whole[()])

@@ -12,6 +12,7 @@ import numpy as np
 from tapegrad.events.wire import framed
 from tapegrad.tf import pictures
 from tapegrad.tf import records as _records
+from tapegrad.tf.composite_features import RaggedFeature, SparseFeature  # noqa: F401  public here
 from tapegrad.tf.convert import convert, fresh, host
 from tapegrad.tf.dtypes import as_dtype, uint8
 from tapegrad.tf.errors import InvalidArgumentError, NotFoundError
@@ -24,6 +25,7 @@ from tapegrad.tf.features import (  # noqa: F401  public here
     parse_single_example,
 )
 from tapegrad.tf.gfile import GFile, gfile  # noqa: F401  public here
+from tapegrad.tf.sequence_examples import parse_sequence_example, parse_single_sequence_example  # noqa: F401  public here
 from tapegrad.tf.strings import each
 from tapegrad.tf.tensor import Tensor
 from tapegrad.tf.texts import bytes_of, name_of, string

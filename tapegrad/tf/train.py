@@ -16,6 +16,7 @@ from tapegrad.tf.checkpoints import Checkpoint, CheckpointManager
 from tapegrad.tf.errors import OutOfRangeError
 from tapegrad.tf.examples import BytesList, Example, Feature, Features, FloatList, Int64List
 from tapegrad.tf.export import missing
+from tapegrad.tf.sequence_examples import FeatureList, FeatureLists, SequenceExample
 from tapegrad.tf.style import S
 from tapegrad.tf.variable import Variable
 
@@ -28,9 +29,12 @@ __all__ = [
     "Example",
     "ExponentialMovingAverage",
     "Feature",
+    "FeatureList",
+    "FeatureLists",
     "Features",
     "FloatList",
     "Int64List",
+    "SequenceExample",
     "checkpoints_iterator",
     "get_checkpoint_state",
     "latest_checkpoint",

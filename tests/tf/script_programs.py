@@ -489,3 +489,68 @@ def numbers_truths_and_texts_have_to_be_such(tf: Any) -> Iterator[Any]:
     yield lambda: tf.nn.avg_pool2d(tf.zeros([1, 4, 4, 1], tf.int32), 2, 1, "SAME")
     yield lambda: tf.nn.log_softmax(2.0)
     yield tf.add_n(x)
+
+
+def _feature(tf: Any, kind: str, *values: Any) -> Any:
+    made = {"bytes_list": tf.train.BytesList, "float_list": tf.train.FloatList, "int64_list": tf.train.Int64List}
+    return tf.train.Feature(**{kind: made[kind](value=list(values))})
+
+
+@program
+def examples_with_sequences(tf: Any) -> Iterator[Any]:
+    steps = {
+        "a": tf.train.FeatureList(feature=[_feature(tf, "int64_list", 1, 2), _feature(tf, "int64_list", 3, 4)]),
+        "v": tf.train.FeatureList(feature=[_feature(tf, "float_list", 1.5), _feature(tf, "float_list", 2.5, 3.5)]),
+    }
+    context = tf.train.Features(feature={"n": _feature(tf, "int64_list", 3)})
+    lists = tf.train.FeatureLists(feature_list=steps)
+    one = tf.train.SequenceExample(context=context, feature_lists=lists).SerializeToString()
+    only = tf.train.FeatureLists(feature_list={"a": tf.train.FeatureList(feature=[_feature(tf, "int64_list", 5, 6)])})
+    two = tf.train.SequenceExample(feature_lists=only).SerializeToString()
+    back = tf.train.SequenceExample.FromString(one)
+    yield [len(f.feature) for _, f in sorted(back.feature_lists.feature_list.items())]
+    yield list(back.feature_lists.feature_list["v"].feature[1].float_list.value)
+    whole = {"n": tf.io.FixedLenFeature([], tf.int64, default_value=7)}
+    fixed, ragged = tf.io.FixedLenSequenceFeature([2], tf.int64), tf.io.RaggedFeature(tf.float32, value_key="v")
+    found, rows = tf.io.parse_single_sequence_example(one, whole, {"a": fixed, "v": tf.io.VarLenFeature(tf.float32)})
+    yield [found["n"], rows["a"], tf.sparse.to_dense(rows["v"])]
+    yield tf.io.parse_single_sequence_example(one, whole, {"r": ragged})[1]["r"].to_list()
+    found, rows, lengths = tf.io.parse_sequence_example([one, two], whole, {"a": fixed, "v": tf.io.VarLenFeature(tf.float32)})
+    yield [found["n"], rows["a"], tf.sparse.to_dense(rows["v"]), lengths["a"], sorted(lengths)]
+    yield tf.io.parse_sequence_example([one, two], whole, {"r": ragged})[1]["r"].to_list()
+    loose = tf.io.FixedLenSequenceFeature([2], tf.int64, allow_missing=True)
+    yield tf.io.parse_single_sequence_example(two, sequence_features={"q": loose})[1]["q"]
+    for wrong in (
+        {"q": fixed},
+        {"v": tf.io.FixedLenSequenceFeature([1], tf.float32)},
+        {"v": tf.io.FixedLenSequenceFeature([1], tf.int64)},
+        {"v": tf.io.FixedLenFeature([1], tf.float32)},
+        {},
+    ):
+        yield lambda wrong=wrong: tf.io.parse_single_sequence_example(one, sequence_features=wrong)
+
+
+@program
+def ragged_and_sparse_features_of_examples(tf: Any) -> Iterator[Any]:
+    given = {
+        "v": _feature(tf, "float_list", 1.5, 2.5, 3.5),
+        "l": _feature(tf, "int64_list", 2, 1),
+        "k": _feature(tf, "int64_list", 5, 0, 3),
+    }
+    one = tf.train.Example(features=tf.train.Features(feature=given)).SerializeToString()
+    none = tf.train.Example(features=tf.train.Features(feature={})).SerializeToString()
+    ragged = tf.io.RaggedFeature
+    wanted = {
+        "rows": ragged(tf.float32, value_key="v", partitions=[ragged.RowLengths("l")]),
+        "v": ragged(tf.float32),
+        "even": ragged(tf.float32, value_key="v", partitions=[ragged.UniformRowLength(3)]),
+    }
+    found = tf.io.parse_single_example(one, wanted)
+    yield [found["rows"].to_list(), found["rows"].row_splits, found["v"], found["even"]]
+    del wanted["even"]
+    found = tf.io.parse_example([one, none], wanted)
+    yield [found["rows"].to_list(), found["v"].to_list()]
+    sparse = {"s": tf.io.SparseFeature("k", "v", tf.float32, 6)}
+    yield tf.sparse.to_dense(tf.io.parse_single_example(one, sparse)["s"])
+    yield tf.sparse.to_dense(tf.io.parse_example([one, none], sparse)["s"])
+    yield lambda: tf.io.parse_single_example(one, {"v": tf.io.FixedLenSequenceFeature([], tf.float32)})
