@@ -56,13 +56,19 @@ class NoAsking:
         HERE.off -= 1
 
 
+def never_asked(function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """What a function gives otherwise: a class that has this as its `__torch_function__` is a tensor like others, as are its results."""
+    with NoAsking():
+        return function(*args, **(kwargs or {}))
+
+
 # -- who is asked ------------------------------------------------------------------------------------------------
 def is_asked(kind: type) -> bool:
     """Whether instances of a class say themselves what a function of them is."""
     found = _ASKED.get(kind)
     if found is None:
         if issubclass(kind, Tensor):
-            found = kind in STYLE_KINDS
+            found = settled(kind) in STYLE_KINDS and kind.__torch_function__ is not never_asked  # type: ignore[attr-defined]
         else:  # a tensor of PyTorch's own is an argument like others: asked, it would call what asked it
             theirs = any(base.__module__.partition(".")[0] == "torch" for base in kind.__mro__)
             found = hasattr(kind, "__torch_function__") and not kind.__module__.startswith("tapegrad") and not theirs
@@ -154,14 +160,15 @@ def derive(kind: type) -> None:
         made = type(kind)(kind.__name__, (state, kind), space)
         table[kind] = made
         _SETTLED[made] = kind
-        _ASKED[made] = True
-    _ASKED[kind] = True
     install()
 
 
 def become(x: Any, kind: type) -> Any:
     """The tensor, as one of a class of a program's."""
-    auto_of(x).flags["class"] = kind
+    flags = auto_of(x).flags
+    flags["class"] = kind
+    if (flag := getattr(type(kind), "flag_of", None)) is not None:
+        flags[flag(kind)] = True
     try:
         x.__class__ = kind
     except TypeError:  # a class with slots of its own is laid out in another way

@@ -158,6 +158,16 @@ def _assert(condition: Any, message: Any) -> None:
     assert condition, message
 
 
+def _assert_async(input: Any, assert_msg: str = "Expected Tensor with single nonzero value, but got zero") -> None:
+    """Raise unless a tensor of one element is true."""
+    from tapegrad.torch._tensor import Tensor
+
+    if not isinstance(input, Tensor):
+        raise TypeError(f"_assert_async(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    if not input:
+        raise RuntimeError(assert_msg)
+
+
 NAMES = [
     "SymBool", "SymFloat", "SymInt", "__version__", "complex32",
     "are_deterministic_algorithms_enabled", "channels_last", "channels_last_3d", "compile", "contiguous_format",
@@ -165,5 +175,5 @@ NAMES = [
     "is_deterministic_algorithms_warn_only_enabled", "is_warn_always_enabled", "layout",
     "memory_format", "preserve_format", "set_default_device", "set_default_tensor_type", "set_float32_matmul_precision",
     "set_flush_denormal", "set_num_interop_threads", "set_num_threads", "set_warn_always", "sparse_coo", "sparse_csr",
-    "strided", "typename", "use_deterministic_algorithms", "_assert",
+    "strided", "typename", "use_deterministic_algorithms", "_assert", "_assert_async",
 ]  # fmt: skip

@@ -15,9 +15,15 @@ class _Flagged(type):
 
     flag: str
 
+    def flag_of(cls) -> str:
+        """The flag, by which instances of what is derived from the class are told too."""
+        return cls.flag
+
     def __instancecheck__(cls, x: Any) -> bool:
         if not isinstance(x, Tensor):
             return False
+        if "flag" not in vars(cls):  # a class that a program has derived from one of these
+            return type.__instancecheck__(cls, x)
         auto = getattr(x, "_auto", None)
         return auto is not None and bool(auto.flags.get(cls.flag))
 

@@ -175,3 +175,11 @@ def test_older_places_of_mixed_precision():
 def test_one_tensor_under_two_names_is_told_by_its_number():
     x = torch.ones(2)
     assert x._cdata == x.zero_()._cdata != x.clone()._cdata
+
+
+def test_a_condition_of_one_element_is_asserted():
+    torch._assert_async(torch.tensor(True))
+    with pytest.raises(RuntimeError, match="single nonzero value, but got zero"):
+        torch._assert_async(torch.tensor(False))
+    with pytest.raises(RuntimeError, match="not finite"):
+        torch._assert_async(torch.isfinite(torch.tensor(float("nan"))), "not finite")

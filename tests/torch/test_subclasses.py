@@ -36,6 +36,30 @@ PROGRAMS = {
         assert type(torch.add(p, 1, out=written)) is Point and type(written) is torch.Tensor and written.tolist() == [1.0, 2.0, 3.0, 4.0]
         assert type(x + 1) is torch.Tensor and type(p.tolist()) is list and type(p.numpy()) is np.ndarray
     """,
+    "a class that is never asked gives plain tensors, and keeps what its instances have": """
+        class Place(torch.Tensor):
+            __torch_function__ = torch._C._disabled_torch_function_impl
+
+            def __new__(cls, data, name):
+                made = torch.Tensor._make_subclass(cls, data, True)
+                made.name_of_place = name
+                return made
+
+        class Weight(Place, torch.nn.Parameter):
+            pass
+
+        w = Weight(torch.tensor([1.0, 2.0]), "here")
+        assert type(w) is Weight and w.name_of_place == "here" and isinstance(w, torch.nn.Parameter)
+        assert not isinstance(torch.nn.Parameter(torch.ones(1)), Weight)
+        kinds = [w + 1, w.detach(), w.detach().clone(), torch.sin(w), w[0], w.data, torch.stack([w, w])]
+        assert {type(k) for k in kinds} == {torch.Tensor}
+        layer = torch.nn.Module()
+        layer.w = w
+        optimizer = torch.optim.SGD(layer.parameters(), lr=0.5)
+        (w * w).sum().backward()
+        optimizer.step()
+        assert w.tolist() == [0.0, 0.0] and type(w) is Weight and w.name_of_place == "here"
+    """,
     "gradients pass to the tensor that it shows": """
         a = torch.ones(3, requires_grad=True)
         q = a.as_subclass(Point)
