@@ -42,6 +42,7 @@ class Function:
         self.input_signature = None if input_signature is None else tuple(input_signature)
         self._words = words
         self._compiled: Any = None
+        self._concrete: dict[Any, ConcreteFunction] = {}  # of each signature one
         self._records = False  # whether `tf.gradients` was called in it
         self._at_once = False  # whether Python has to know values in it
         self._was_called = False
@@ -138,13 +139,18 @@ class Function:
         if self.input_signature is not None or kwargs or not all(isinstance(a, TensorSpec | core.Tensor) for a in given):
             return ConcreteFunction(self, given, kwargs)
         specs = [a if isinstance(a, TensorSpec) else TensorSpec.from_tensor(a) for a in given]
-        return ConcreteFunction(Function(self.python_function, specs, self._words), specs, kwargs)
+        key = tuple([(s.shape if s.shape.rank is None else tuple(s.shape), s.dtype, s.name) for s in specs])
+        found = self._concrete.get(key)
+        if found is None:
+            found = self._concrete[key] = ConcreteFunction(Function(self.python_function, specs, self._words), specs, kwargs)
+        return found
 
     def _decorate(self, decorator: Any) -> None:
         """Put a decorator around the Python function: TensorFlow's name for it, which Sonnet's modules know."""
         if self._compiled is not None:
             raise ValueError("a function that has been called cannot be decorated any more")
         self.python_function = decorator(self.python_function)
+        self._concrete.clear()
 
     @property
     def function_spec(self) -> Any:

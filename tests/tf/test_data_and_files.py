@@ -107,6 +107,23 @@ def test_records_and_examples_come_back(tmp_path):
         tf.io.parse_single_example(next(records.read(name)), {"other": tf.io.FixedLenFeature([], tf.int64)})
 
 
+@pytest.mark.parametrize(
+    ("side_by_side", "wanted"), [(None, "a0 a1 a2 b0 c0 c1"), (2, "a0 b0 a1 a2 c0 c1"), (3, "a0 b0 c0 a1 c1 a2")]
+)
+def test_files_that_are_read_side_by_side_give_one_element_in_turn(tmp_path, side_by_side, wanted):
+    records_of, lines_of = [], []
+    for name, count in (("a", 3), ("b", 1), ("c", 2)):
+        records_of.append(str(tmp_path / f"{name}.tfrecord"))
+        lines_of.append(str(tmp_path / f"{name}.txt"))
+        texts = [f"{name}{i}" for i in range(count)]
+        (tmp_path / f"{name}.txt").write_text("\n".join(texts), "utf-8")
+        with tf.io.TFRecordWriter(records_of[-1]) as writer:
+            for text in texts:
+                writer.write(text.encode())
+    for dataset, names in ((tf.data.TFRecordDataset, records_of), (tf.data.TextLineDataset, lines_of)):
+        assert b" ".join(x.numpy() for x in dataset(names, num_parallel_reads=side_by_side)).decode() == wanted
+
+
 def test_a_damaged_record_is_noticed(tmp_path):
     name = tmp_path / "x.tfrecord"
     name.write_bytes(wire.framed(b"abc")[:-2])

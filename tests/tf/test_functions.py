@@ -326,6 +326,15 @@ def test_a_tensor_that_has_leaked_from_a_function_has_no_values():
         leaked[0].numpy()
 
 
+def test_a_signature_has_one_concrete_function():
+    doubled = tf.function(lambda x: 2 * x)
+    of_number = doubled.get_concrete_function(tf.constant(2.0))
+    assert doubled.get_concrete_function(tf.constant(3.0)) is of_number
+    assert doubled.get_concrete_function(tf.TensorSpec([], tf.float32)) is of_number
+    others = [tf.constant(2), tf.constant([2.0]), tf.TensorSpec(None), tf.TensorSpec([], name="x")]
+    assert all(doubled.get_concrete_function(x) is not of_number for x in others)
+
+
 def test_a_concrete_function_tells_what_it_gives_once_it_was_called():
     v = tf.Variable(2.0)
     concrete = tf.function(lambda x: {"y": x * v, "n": 3}).get_concrete_function(tf.TensorSpec([None, 2]))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tapegrad.tf.data import sources
 from tapegrad.tf.data.dataset import AUTOTUNE, Dataset
 from tapegrad.tf.data.elements import DatasetSpec
@@ -14,6 +16,17 @@ from tapegrad.tf.export import missing
 INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
 DatasetV2 = Dataset
+
+
+def _of_files(read: Any, filenames: Any, side_by_side: Any) -> Any:
+    """What `read` makes of files: one after the other, or one element of each in turn of so many `side_by_side`."""
+    if side_by_side is None:
+        return read(filenames)
+    files = filenames if isinstance(filenames, Dataset) else Dataset(*sources.slices(np.reshape(filenames, -1)))
+    rows = files.interleave(lambda file: Dataset(*read(file)), cycle_length=side_by_side, block_length=1)
+    return rows._make_iterator, rows._given, rows._cardinality
+
+
 Iterator = NumpyIterator = OwnedIterator
 
 
@@ -28,7 +41,7 @@ class TextLineDataset(Dataset):
         num_parallel_reads: Any = None,
         name: str | None = None,
     ) -> None:
-        super().__init__(*sources.lines(filenames, compression_type))
+        super().__init__(*_of_files(lambda files: sources.lines(files, compression_type), filenames, num_parallel_reads))
 
 
 class TFRecordDataset(Dataset):
@@ -42,7 +55,7 @@ class TFRecordDataset(Dataset):
         num_parallel_reads: Any = None,
         name: str | None = None,
     ) -> None:
-        super().__init__(*sources.records(filenames, compression_type))
+        super().__init__(*_of_files(lambda files: sources.records(files, compression_type), filenames, num_parallel_reads))
 
 
 class FixedLengthRecordDataset(Dataset):
@@ -59,7 +72,10 @@ class FixedLengthRecordDataset(Dataset):
         num_parallel_reads: Any = None,
         name: str | None = None,
     ) -> None:
-        super().__init__(*sources.fixed_lengths(filenames, record_bytes, header_bytes, footer_bytes, compression_type))
+        def read(files: Any) -> Any:
+            return sources.fixed_lengths(files, record_bytes, header_bytes, footer_bytes, compression_type)
+
+        super().__init__(*_of_files(read, filenames, num_parallel_reads))
 
 
 def __getattr__(name: str) -> Any:
