@@ -68,7 +68,7 @@ def is_asked(kind: type) -> bool:
     found = _ASKED.get(kind)
     if found is None:
         if issubclass(kind, Tensor):
-            found = settled(kind) in STYLE_KINDS and kind.__torch_function__ is not never_asked  # type: ignore[attr-defined]
+            found = settled(kind) in STYLE_KINDS and kind.__torch_function__ is not never_asked
         else:  # a tensor of PyTorch's own is an argument like others: asked, it would call what asked it
             theirs = any(base.__module__.partition(".")[0] == "torch" for base in kind.__mro__)
             found = hasattr(kind, "__torch_function__") and not kind.__module__.startswith("tapegrad") and not theirs
