@@ -179,7 +179,7 @@ def _run(
     whole: bool,
 ) -> None:
     node = None
-    owners = None if let is None else let.owners
+    owners, twins = (None, {}) if let is None else (let.owners, let.twins)
     try:
         for node in order:
             g = node.grad
@@ -202,8 +202,13 @@ def _run(
                     step(node, g, pull)
             node.mark = None
             if node.owners is owners:
-                assert let is not None
-                let.go(node)
+                twin = twins.get(node.op)
+                if twin is None:
+                    assert let is not None
+                    let.go(node)
+                elif twin is not node.op:  # as `go` does; the call takes a tenth of a small node's time
+                    node.op = twin
+                    node.s = node.t = node.held = None
     except Exception as error:
         if node is not None and not getattr(error, "__notes__", None):
             error.add_note(f"in the derivative of {node.op.name}")

@@ -322,10 +322,20 @@ def argmin(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     return np.argmin(x, axis=axis, keepdims=keepdims)
 
 
+#: Norms from here on come of squares that have all their digits.
+_LEAST_NORM = {c: np.sqrt(np.finfo(c).tiny) * 8 for c in "fd"}
+
+
 def norm2(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """sqrt(sum(abs(x)**2)), scaled by the largest element where squares would overflow or vanish."""
     if x.dtype.itemsize == 2 and x.dtype.name in HALVES:
         return norm2(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype)
+    if axis is None and not keepdims and x.dtype.char in "fd" and x.size <= 4096 and x.flags.c_contiguous:
+        flat = x.reshape(-1)  # 4 us, where the way below takes 20
+        with np.errstate(over="ignore", under="ignore"):
+            y = np.sqrt(flat.dot(flat))
+        if _LEAST_NORM[x.dtype.char] <= y < np.inf:
+            return y
     with np.errstate(over="ignore", under="ignore"):
         y = np.sqrt(_squares(x, axis))
     bad = ~np.isfinite(y) | (y < np.sqrt(np.finfo(y.dtype).tiny) * 8)

@@ -76,11 +76,15 @@ def permute_dims(x: Any, axes: tuple[int, ...]) -> Any:
 
 
 def expand_dims(x: Any, *, axis: Any = 0) -> Any:
+    if type(axis) is int and type(x) is np.ndarray:  # NumPy's function takes 3 us, this 0.4
+        rank = x.ndim
+        if -rank - 1 <= axis <= rank:
+            return x[(*(slice(None),) * (axis if axis >= 0 else axis + rank + 1), None)]
     return np.expand_dims(x, axis)
 
 
 def squeeze(x: Any, axis: Any) -> Any:
-    return np.squeeze(x, axis)
+    return x.squeeze(axis) if type(x) is np.ndarray else np.squeeze(x, axis)
 
 
 def concat(arrays: Any, *, axis: int | None = 0) -> Any:

@@ -70,8 +70,9 @@ def _updated(
 ) -> Any:
     plain = type(x.array) is np.ndarray
     info = getattr(x, "_view", None)
-    usual = plain and _is_made_here(x, info)
-    if not usual:
+    unrecorded = plain and info is None and _is_unrecorded(x)
+    usual = plain and not unrecorded and _is_made_here(x, info)
+    if not usual and not unrecorded:
         check(x, constant=constant)
     before = tick()
     given = x
@@ -83,10 +84,8 @@ def _updated(
     made = y.array
     if not plain or type(made) is not np.ndarray or made.dtype is not x.array.dtype or made.shape != x.array.shape:
         y = fitting(x, y)
-    elif (
-        usual
-        and not overwriting
-        and (_is_handed_over(x, y, made, before) if info is None else _is_put_back(x, y, made, info))
+    elif (y.node is None if unrecorded else usual and not overwriting and y.node is not None) and (
+        _is_handed_over(x, y, made, before) if info is None else _is_put_back(x, y, made, info)
     ):
         return x
     del made
@@ -117,6 +116,14 @@ def _is_made_here(x: Any, info: View | None) -> bool:
     )
 
 
+def _is_unrecorded(x: Any) -> bool:
+    """Whether a tensor that is no view has no history, or is a leaf while nobody records: nothing is to be refused."""
+    if type(x) is not Tensor or 0 in x.array.strides:
+        return False
+    node = x.node
+    return node is None or (state.active is EMPTY and node.owners is OWNERS and node.p is None and is_leaf_node(node))
+
+
 def _is_handed_over(x: Any, y: Any, made: Any, before: int) -> bool:
     """What `commit` does where a tensor just takes over a new array, in the usual case alone: whether it was that."""
     node = y.node
@@ -124,18 +131,18 @@ def _is_handed_over(x: Any, y: Any, made: Any, before: int) -> bool:
     if store is None:
         store = x._store = Storage()
     if (
-        node is None
-        or store.shared
+        store.shared
         or made.base is not None
         or x.array.base is not None
         or made is x.array
         or id(x.array) in WRITTEN
-        or refcount(x.array) > _ONLY_HERE - 1 + (node.s is x.array) + (node.t is x.array)
+        or refcount(x.array) > (_ONLY_HERE - 1 if node is None else _ONLY_HERE - 1 + (node.s is x.array) + (node.t is x.array))
     ):
         return False
-    node.held = None  # `x` among them would refer to itself
     x.array = made
-    x.node = node
+    if node is not None:
+        node.held = None  # `x` among them would refer to itself
+        x.node = node
     if store.seqs:
         store.count(before)
     else:
@@ -148,8 +155,7 @@ def _is_put_back(x: Any, y: Any, made: Any, info: View) -> bool:
     base, node, steps = info.base, y.node, info.steps
     index = getattr(steps[0][1], "index", None)
     if (
-        node is None
-        or len(steps) != 1
+        len(steps) != 1
         or index is None
         or base.node.op.name in _MAY_BE_KEPT
         or getattr(base, "_view", None) is not None

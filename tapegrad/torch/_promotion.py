@@ -121,6 +121,9 @@ def meet(op: Any, raws: Sequence[Any], nodes: Sequence[Any]) -> Any:
             common = _standing(raws)
             pairs = [_to(r, n, common) for r, n in zip(raws, nodes, strict=True)]
             return tuple(common.type(r) if type(r) in SCALARS else r for r, _ in pairs), tuple(n for _, n in pairs)
+        c, a, b = raws
+        if type(c) is type(a) is np.ndarray and c.dtype is _BOOL and a.dtype is getattr(b, "dtype", None):
+            return tuple(raws), tuple(nodes)
         common = _standing(raws[1:])
         done = [_to(r, n, common) for r, n in zip(raws[1:], nodes[1:], strict=True)]
         condition = raws[0] if raws[0].dtype.kind == "b" else raws[0].astype(np.bool_)
@@ -143,6 +146,7 @@ def meet(op: Any, raws: Sequence[Any], nodes: Sequence[Any]) -> Any:
     return tuple(r for r, _ in pairs), tuple(n for _, n in pairs)
 
 
+_BOOL = np.dtype(np.bool_)
 #: What integers of a dtype can be; truth values meet no number as they are.
 _LIMITS: dict[Any, tuple[int, int]] = {
     np.dtype(np.bool_): (1, 0),

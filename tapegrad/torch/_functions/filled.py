@@ -64,7 +64,12 @@ def _full(raw: Any, value: Any) -> Any:
     return made if made.ndim else made[()]
 
 
+def _zeros(raw: Any) -> Any:
+    made = np.zeros(raw.shape, raw.dtype)
+    return made if made.ndim else made[()]
+
+
 METHODS["fill_"] = in_place(_fill, "fill_")
-METHODS["zero_"] = in_place(lambda self: wrap(_full(self.array, 0)), "zero_")
+METHODS["zero_"] = in_place(lambda self: wrap(_zeros(self.array)), "zero_")
 FUNCTIONS["fill"] = lambda input, value: _fill(input, value)
 FUNCTIONS["zero_"] = METHODS["zero_"]

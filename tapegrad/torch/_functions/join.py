@@ -44,6 +44,8 @@ def _cat(tensors: Any, dim: int) -> Any:
     d = dimension(dim, len(shape))
     for i, t in enumerate(full):
         other = t.array.shape
+        if other == shape:
+            continue
         if len(other) != len(shape):
             raise RuntimeError(f"Tensors must have same number of dimensions: got {len(shape)} and {len(other)}")
         for j, (a, b) in enumerate(zip(shape, other, strict=True)):

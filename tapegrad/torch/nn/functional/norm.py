@@ -60,9 +60,17 @@ def _towards(running: Any, value: Any, momentum: float) -> None:
     """A running mean, one step nearer to a value."""
     from tapegrad.torch._modes import no_grad
 
-    with no_grad():
-        new = running.array * (1 - momentum) + momentum * value
-        running.copy_(wrap(np.asarray(new).astype(running.array.dtype, copy=False)))
+    new = running.array * (1 - momentum) + momentum * value
+    made = wrap(np.asarray(new).astype(running.array.dtype, copy=False))
+    if running.node is None:
+        update(running, _replaced, made, overwriting=True)
+    else:
+        with no_grad():
+            update(running, _replaced, made, overwriting=True)
+
+
+def _replaced(_: Any, value: Any) -> Any:
+    return value
 
 
 def instance_norm(

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.kernels.numpy import norm2
 from tapegrad.torch._tensor import STYLE as S
-from tapegrad.torch._tensor import Tensor
+from tapegrad.torch._tensor import Tensor, wrap
 from tapegrad.torch.optim._memory import replaced
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
@@ -29,8 +30,11 @@ def get_total_norm(
     found = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not found:
         return tensor(0.0)
-    norms = [vector_norm(t.detach(), float(norm_type)) for t in found]
-    total = vector_norm(S.stack(norms), float(norm_type))
+    if norm_type == 2 and all(type(t) is Tensor and type(t.array) is np.ndarray and t.array.dtype.char in "fd" for t in found):
+        total = wrap(norm2(np.array([norm2(t.array) for t in found])))  # 5 us a gradient; by ops that could be recorded 28
+    else:
+        norms = [vector_norm(t.detach(), float(norm_type)) for t in found]
+        total = vector_norm(S.stack(norms), float(norm_type))
     if error_if_nonfinite and not bool(S.isfinite(total)):
         raise RuntimeError(
             f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite, so it cannot be clipped. To "
