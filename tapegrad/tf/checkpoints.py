@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.tf.checkpoint_files import CheckpointReader, read_state, save, write_state
+from tapegrad.tf.module import Module
 from tapegrad.tf.random_generator import Generator
 from tapegrad.tf.variable import Variable
 
@@ -126,6 +127,32 @@ class Status:
         """Accepted: it is done."""
 
 
+class _Waiting:
+    """Values of a checkpoint for what a module has no attribute for yet: they are given when it gets one."""
+
+    def __init__(self, values: dict[str, Any], start: str, unused: list[str]) -> None:
+        self._values, self._start, self._unused = values, start, unused
+
+    def met(self, name: str, x: Any) -> None:
+        """An attribute was set: its variables get their values, and its modules wait for theirs."""
+        for path, v in walk(x, f"{self._start}{name}"):
+            key = path + _ATTRIBUTE
+            if key in self._values:
+                v.assign(self._values.pop(key))
+                self._unused.remove(key)
+        if isinstance(x, Module):
+            _await(x, self._values, f"{self._start}{name}/", self._unused)
+
+
+def _await(module: Module, values: dict[str, Any], start: str, unused: list[str]) -> None:
+    """Let a module, and those in its attributes, wait for the values whose names begin so."""
+    if any(key.startswith(start) for key in values):
+        module._waiting = _Waiting(values, start, unused)
+        for name, x in list(vars(module).items()):
+            if isinstance(x, Module) and x.__dict__.get("_waiting") is None:
+                _await(x, values, f"{start}{name}/", unused)
+
+
 def _when_built(x: Any, waiting: dict[int, Any]) -> None:
     """Give the variables of a Keras model, layer or optimizer their values as soon as it has made them.
 
@@ -214,13 +241,16 @@ class Checkpoint:
             if key in values:
                 v.assign(values[key])
         values = {key: value for key, value in values.items() if key not in taken}
-        self._restore_later(values)
-        return Status(sorted(values), unset)
+        unused = sorted(values)
+        self._restore_later(values, unused)
+        return Status(unused, unset)
 
-    def _restore_later(self, values: dict[str, Any]) -> None:
-        """Keep values for variables that models and optimizers have not made yet, until they make them."""
+    def _restore_later(self, values: dict[str, Any], unused: list[str]) -> None:
+        """Keep values for variables that modules, models and optimizers have not made yet, until they make them."""
         roots = [("", self.__dict__["_root"])] if self.__dict__["_root"] is not None else []
         for name, x in [*roots, *self._objects.items()]:
+            if isinstance(x, Module):
+                _await(x, values, f"{name}/" if name else "", unused)
             start = f"{name}/variables/" if name else "variables/"
             waiting = {
                 int(key[len(start) : -len(_ATTRIBUTE)]): key

@@ -28,6 +28,12 @@ class Module:
         with name_scope(name) as scope:
             self._name_scope = name_scope(scope)  # TensorFlow's name for it, which Sonnet's modules know
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        waiting = self.__dict__.get("_waiting")
+        if waiting is not None and value is not waiting:
+            waiting.met(name, value)
+
     @property
     def name(self) -> str:
         """The name that was given, or that of the class."""

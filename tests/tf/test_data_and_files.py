@@ -280,3 +280,22 @@ def test_a_stream_of_random_numbers_goes_on_from_where_it_was_saved(tmp_path):
     assert not np.array_equal(g.normal([2]), first)
     checkpoint.restore(tmp_path / "stream").assert_consumed()
     np.testing.assert_array_equal(g.normal([2]), first)
+
+
+def test_what_a_module_makes_after_it_was_restored_has_its_saved_value(tmp_path):
+    class Net(tf.Module):
+        def build(self, value):
+            self.w = tf.Variable(value)
+            self.inner = tf.Module()
+            self.inner.b = [tf.Variable(2 * value), tf.Variable(3 * value)]
+            return self
+
+    saved = tf.train.Checkpoint(net=Net().build(2.5)).save(tmp_path / "c")
+    fresh = Net()
+    status = tf.train.Checkpoint(net=fresh).restore(saved)
+    with pytest.raises(AssertionError, match="net/w"):
+        status.assert_consumed()
+    fresh.build(0.0)
+    assert [float(v) for v in fresh.variables] == [2.5, 5.0, 7.5]
+    fresh.w = tf.Variable(0.5)  # a value is given once
+    assert float(fresh.w) == 0.5
