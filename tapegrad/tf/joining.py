@@ -44,10 +44,11 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
                 "ConcatOp : Ranks of all input tensors should match: "
                 f"shape[0] = {shape_text(first)} vs. shape[{k}] = {shape_text(x.array)}",
             )
-        if a[: axis % len(a)] + a[axis % len(a) + 1 :] != b[: axis % len(a)] + b[axis % len(a) + 1 :]:
+        apart = [i for i, (m, n) in enumerate(zip(a, b, strict=True)) if m != n and i != axis % len(a)]
+        if apart:
             raise invalid(
                 "ConcatV2",
-                f"ConcatOp : Dimension {axis} in both shapes must be equal: shape[0] = {shape_text(first)} vs. "
+                f"ConcatOp : Dimension {apart[0]} in both shapes must be equal: shape[0] = {shape_text(first)} vs. "
                 f"shape[{k}] = {shape_text(x.array)}",
             )
     return S.concat(xs, axis=axis)

@@ -11,6 +11,8 @@ REFUSED = [
     ("tf.constant(3)[0]", INVALID, "Attempting to slice scalar input"),
     ("tf.zeros([2, 3])[..., ...]", INVALID, "Multiple ellipses"),
     ("tf.expand_dims([1], [0, 1])", INVALID, "must be a tensor with a single value"),
+    ("tf.concat([tf.zeros([2, 2]), tf.zeros([3, 3])], 0)", INVALID, "Dimension 1 in both shapes must be equal"),
+    ("tf.nn.softmax(1.0)", INVALID, "must have >= 1 dimension|logits"),
     ("tf.reverse([[1, 2]], [5])", INVALID, "axis.* 5 is out of valid range"),
     ("tf.reverse([[1, 2]], [0, -2])", INVALID, "axis 0 specified more than once"),
     ("tf.roll([1, 2], 1, 7)", INVALID, "axis 7 is out of"),
