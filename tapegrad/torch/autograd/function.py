@@ -224,7 +224,7 @@ def _record(
 def _forbid_all(results: tuple[Any, ...], outputs: tuple[Any, ...], dirty: set[int], name: str, several: bool) -> None:
     for i, (y, made) in enumerate(zip(results, outputs, strict=True)):
         if isinstance(y, Core) and id(made) not in dirty:
-            _forbid_writes(y, name, i if several else None)
+            _forbid_writes(y, name, i if several and len(outputs) > 1 else None)
 
 
 def _forbid_writes(y: Any, name: str, number: int | None) -> None:

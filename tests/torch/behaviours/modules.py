@@ -140,4 +140,19 @@ r = t.load(f)
 r["a"][0] = 5.0
 result = (r["v"].item(), r["n"], list(r["m"]), r["l"], type(r["m"]).__name__, r["s"], sorted(r))
 """,
+    "hooks around several outputs, and writes into one": """
+class Both(t.nn.Module):
+    def forward(self, a, b):
+        return a * 2, a * b
+x = t.ones(2, requires_grad=True)
+log = []
+m = Both()
+m.register_full_backward_hook(lambda mod, gi, go: log.append([[g is None for g in gs] for gs in (gi, go)]))
+first, second = m(x, x * 3)
+first.sum().backward()
+m(x, x * 3)[1].sum().backward()
+write = t.nn.Sequential(t.nn.Linear(2, 2), t.nn.ReLU(inplace=True))
+write[1].register_full_backward_hook(lambda mod, gi, go: None)
+result = log, x.grad.tolist(), err(write, x)
+""",
 }

@@ -45,7 +45,7 @@ class BackwardHooks:
         if is_tensor(result):
             if not result.requires_grad:
                 return result
-            (found,) = _identity(lambda grads: self._arriving(grads, [0], 1), result)
+            (found,) = _identity(lambda grads: self._arriving(grads, [0], 1), result, as_they_came=True)
             return found
         if not isinstance(result, tuple):
             warnings.warn(
@@ -58,7 +58,7 @@ class BackwardHooks:
         if not any(result[i].requires_grad for i in index):
             return result
         made = list(result)
-        seen = _identity(lambda grads: self._arriving(grads, index, len(made)), *(result[i] for i in index))
+        seen = _identity(lambda grads: self._arriving(grads, index, len(made)), *(result[i] for i in index), as_they_came=True)
         for i, t in zip(index, seen, strict=True):
             made[i] = t
         return type(result)(*made) if hasattr(result, "_fields") else tuple(made)
@@ -111,19 +111,27 @@ def _spread(values: tuple[Any, ...], index: list[int], count: int) -> tuple[Any,
     return tuple(full)
 
 
-def _identity(on_grads: Callable[[tuple[Any, ...]], tuple[Any, ...]], *tensors: Any) -> tuple[Any, ...]:
-    """The tensors as they are, whose gradients pass through a function."""
+def _identity(
+    on_grads: Callable[[tuple[Any, ...]], tuple[Any, ...]], *tensors: Any, as_they_came: bool = False
+) -> tuple[Any, ...]:
+    """The tensors as they are, whose gradients pass through a function: with None for one that nobody has used, if `as_they_came`."""
+    from tapegrad import torch
     from tapegrad.torch.autograd import Function
 
     class BackwardHookFunction(Function):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, *args: Any) -> Any:
             ctx.mark_non_differentiable(*[a for a in args if not a.requires_grad])
+            ctx.set_materialize_grads(False)
+            ctx.zeros = [functools.partial(torch.zeros, a.shape, dtype=a.dtype, device=a.device) for a in args]
             return args
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
-            return on_grads(grads)
+            return filled(ctx, on_grads(grads)) if as_they_came else on_grads(filled(ctx, grads))
+
+    def filled(ctx: Any, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(zeros() if g is None else g for g, zeros in zip(grads, ctx.zeros, strict=True))
 
     found = BackwardHookFunction.apply(*tensors)
     return found if isinstance(found, tuple) else (found,)
