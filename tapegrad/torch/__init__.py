@@ -57,7 +57,7 @@ _OF_NN = frozenset(
         *(f"max_pool{n}d" for n in (1, 2, 3)),
         *("avg_pool1d", "adaptive_avg_pool1d", "dropout", "alpha_dropout", "feature_alpha_dropout", "celu", "selu", "prelu", "rrelu"),
         *("hardshrink", "cosine_similarity", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle"),
-        *("layer_norm", "group_norm", "rms_norm", "bilinear"),
+        *("layer_norm", "group_norm", "rms_norm", "bilinear", "celu_", "selu_", "rrelu_"),
     ]
 )
 #: What is such a function with other arguments.
@@ -65,7 +65,8 @@ _FORMS_OF_NN = frozenset(
     [
         *("affine_grid_generator", "batch_norm", "binary_cross_entropy_with_logits", "constant_pad_nd", "cosine_embedding_loss"),
         *("ctc_loss", "embedding", "grid_sampler", "hinge_embedding_loss", "instance_norm", "kl_div", "margin_ranking_loss"),
-        *("poisson_nll_loss", "triplet_margin_loss"),
+        *("poisson_nll_loss", "triplet_margin_loss", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"),
+        *("dropout_", "alpha_dropout_", "feature_alpha_dropout_"),
     ]
 )
 
@@ -82,6 +83,8 @@ def __getattr__(name: str) -> _Any:
         return getattr(import_module("tapegrad.torch.nn.functional"), name)
     if name in _FORMS_OF_NN:
         return getattr(import_module("tapegrad.torch._nn_forms"), name)
+    if name == "GradScaler":
+        return import_module("tapegrad.torch.amp").GradScaler
     if name == "vmap":
         return import_module("tapegrad.torch.func").vmap
     if name == "torch":  # PyTorch's module has itself as an attribute, and programs use that

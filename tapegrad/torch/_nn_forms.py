@@ -120,3 +120,48 @@ def ctc_loss(
 ) -> Any:
     """`nn.functional.ctc_loss`."""
     return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _REDUCTIONS[reduction], zero_infinity)
+
+
+# -- one step of a recurrent layer, with weights of one's own ------------------------------------------------------
+def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> tuple[Any, Any]:
+    """The state and the memory of an LSTM after one step; `hx` has those before."""
+    h, c = hx
+    return _step("LSTM", input, h, c, w_ih, w_hh, b_ih, b_hh)
+
+
+def gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+    """The state of a GRU after one step."""
+    return _step("GRU", input, hx, None, w_ih, w_hh, b_ih, b_hh)[0]
+
+
+def rnn_tanh_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+    """The state of a plain recurrent layer with tanh after one step."""
+    return _step("RNN_TANH", input, hx, None, w_ih, w_hh, b_ih, b_hh)[0]
+
+
+def rnn_relu_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+    """The state of a plain recurrent layer with ReLU after one step."""
+    return _step("RNN_RELU", input, hx, None, w_ih, w_hh, b_ih, b_hh)[0]
+
+
+def _step(mode: str, input: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> tuple[Any, Any]:
+    from tapegrad.torch.nn.modules.rnn_cells import STEPS
+
+    found: tuple[Any, Any] = STEPS[mode](F.linear(input, w_ih, b_ih), h, c, w_hh, b_hh)
+    return found
+
+
+# -- dropout in place ------------------------------------------------------------------------------------------------
+def dropout_(input: Any, p: float, train: bool) -> Any:
+    """`nn.functional.dropout`, in place."""
+    return F.dropout(input, p, train, True)
+
+
+def alpha_dropout_(input: Any, p: float, train: bool) -> Any:
+    """`nn.functional.alpha_dropout`, in place."""
+    return F.alpha_dropout(input, p, train, True)
+
+
+def feature_alpha_dropout_(input: Any, p: float, train: bool) -> Any:
+    """`nn.functional.feature_alpha_dropout`, in place."""
+    return F.feature_alpha_dropout(input, p, train, True)

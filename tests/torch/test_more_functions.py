@@ -10,6 +10,12 @@ from tests.torch.agreement import arrays, compare
 torch: Any = pytest.importorskip("torch")
 
 CALLS = [
+    "t.lstm_cell(x, (x[:, :2], y[:, :2]), b.view(6, 4).repeat(2, 1)[:8], b.view(12, 2)[:8], c.view(-1)[:8], c.view(-1)[8:16])",
+    "t.gru_cell(x, y[:, :2], b.view(6, 4), b.view(12, 2)[:6], c.view(-1)[:6], c.view(-1)[6:12])",
+    "t.gru_cell(x, y[:, :2], b.view(6, 4), b.view(12, 2)[:6])", "t.rnn_tanh_cell(x, y, a, a.T, v, w)",
+    "t.rnn_relu_cell(x, y, a, a.T, v, w)",
+    "t.celu_(x * 2)", "t.selu_(x * 2)", "t.dropout_(x * 2, 0.0, True)", "t.alpha_dropout_(x * 2, 0.3, False)",
+    "t.as_strided_(x * 2, (2, 2), (1, 2))",
     "t.trapezoid(x)", "t.trapezoid(x, dx=0.3, dim=0)", "t.trapezoid(x, y)", "t.trapezoid(x, v.cumsum(0))", "t.trapz(x)",
     "t.trapezoid(x, x[:, 0], dim=0)", "t.cumulative_trapezoid(x, v.cumsum(0))",
     "t.gradient(x)", "t.gradient(x, spacing=2.0)", "t.gradient(x, dim=1, edge_order=2)",
