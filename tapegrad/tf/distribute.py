@@ -82,6 +82,32 @@ class MirroredStrategy(Strategy):
     """As many replicas as there are devices: one."""
 
 
+class CentralStorageStrategy(Strategy):
+    """Variables in one place, and as many replicas as there are devices: one."""
+
+
+class CrossDeviceOps:
+    """How a `MirroredStrategy` adds up what its replicas have; one replica has nothing to add."""
+
+    def __init__(self, num_packs: int = 1) -> None:
+        self._num_packs = num_packs
+
+
+class HierarchicalCopyAllReduce(CrossDeviceOps):
+    """Sums by copies to one device of several groups."""
+
+
+class NcclAllReduce(CrossDeviceOps):
+    """Sums by NVIDIA's library."""
+
+
+class ReductionToOneDevice(CrossDeviceOps):
+    """Sums on one device."""
+
+    def __init__(self, reduce_to_device: Any = None, accumulation_fn: Any = None) -> None:
+        super().__init__()
+
+
 class _Elsewhere(Strategy):
     """A strategy of other machines or devices: a class to inherit from and to ask `isinstance` with, which makes nothing."""
 
@@ -143,7 +169,7 @@ def get_replica_context() -> _Context:
 
 _DEFAULT = Strategy()
 experimental = Namespace("tapegrad.tf.distribute.experimental", "`tf.distribute.experimental`.")
-for _strategy in (TPUStrategy, MultiWorkerMirroredStrategy, ParameterServerStrategy):
+for _strategy in (TPUStrategy, MultiWorkerMirroredStrategy, ParameterServerStrategy, CentralStorageStrategy):
     setattr(experimental, _strategy.__name__, _strategy)
 
 

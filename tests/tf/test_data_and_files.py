@@ -197,7 +197,7 @@ def test_devices_are_answered_honestly():
 
 
 def test_a_strategy_has_one_replica():
-    strategy = tf.distribute.MirroredStrategy()
+    strategy = tf.distribute.MirroredStrategy(cross_device_ops=tf.distribute.HierarchicalCopyAllReduce())
     with strategy.scope():
         assert tf.distribute.get_strategy() is strategy
     assert strategy.run(lambda x: x + 1, (1,)) == 2
@@ -299,3 +299,9 @@ def test_what_a_module_makes_after_it_was_restored_has_its_saved_value(tmp_path)
     assert [float(v) for v in fresh.variables] == [2.5, 5.0, 7.5]
     fresh.w = tf.Variable(0.5)  # a value is given once
     assert float(fresh.w) == 0.5
+
+
+def test_a_central_storage_strategy_has_one_replica():
+    strategy = tf.distribute.experimental.CentralStorageStrategy()
+    assert strategy.num_replicas_in_sync == 1
+    assert float(strategy.run(lambda x: x * 2, args=(tf.constant(1.5),))) == 3.0
