@@ -13,7 +13,7 @@ import numpy as np
 from tapegrad.torch import _pieces, _shapes
 from tapegrad.torch._shapes import dimension, sizes
 from tapegrad.torch._storage import owner
-from tapegrad.torch._tensor import STYLE
+from tapegrad.torch._tensor import STYLE, wrap
 from tapegrad.torch._views import give_memory, laid_out, take, view_of
 
 
@@ -59,11 +59,15 @@ def expand(x: Any, *shape: Any, size: Any = None, implicit: bool = False) -> Any
     target = tuple(wanted)
 
     def run(t: Any) -> Any:
+        if type(t.array) is not np.ndarray:
+            return STYLE.broadcast_to(t, target)
+        raw, extra = t.array, len(target) - t.array.ndim
+        steps = (0,) * extra + tuple(0 if n != m else s for n, m, s in zip(raw.shape, target[extra:], raw.strides, strict=True))
+        seen = _strided(raw, target, steps)
+        if t.node is None:
+            return wrap(seen)
         y = STYLE.broadcast_to(t, target)
-        if type(t.array) is np.ndarray:
-            raw, extra = t.array, len(target) - t.array.ndim
-            steps = (0,) * extra + tuple(0 if n != m else s for n, m, s in zip(raw.shape, target[extra:], raw.strides, strict=True))
-            y.array = _strided(raw, target, steps)
+        y.array = seen
         return y
 
     return take(x, run)
@@ -85,12 +89,15 @@ def diagonal(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     order = [d for d in range(n) if d not in (a, b)]
 
     def run(t: Any) -> Any:
+        plain = type(t.array) is np.ndarray
+        seen = _writeable(t.array, t.array.diagonal(offset, a, b)) if plain else None
+        if plain and t.node is None:
+            return wrap(seen)
         moved = STYLE.permute_dims(t, (*order, a, b))
         i, j = np.arange(length) - min(offset, 0), np.arange(length) + max(offset, 0)
         y = STYLE.getitem(moved, (Ellipsis, i, j))
-        if type(t.array) is np.ndarray:
-            y.array = np.diagonal(t.array, offset, a, b)
-            y.array = _writeable(t.array, y.array)
+        if plain:
+            y.array = seen
         return y
 
     return take(x, run, name="Diagonal0")
