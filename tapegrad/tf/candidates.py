@@ -129,7 +129,7 @@ def _sampled(
     if unique and n > sampler.count:
         raise invalid(what, f"Sampler's range is too small: num_sampled is {n}, and there are {sampler.count} classes")
     if labels.size and not (labels.min() >= 0 and labels.max() < sampler.count):
-        raise invalid(what, f"true_classes must be in [0, {sampler.count}), got {labels.min()} to {labels.max()}")
+        raise invalid(what, f"true_classes out of range: must be in [0, {sampler.count}), got {labels.min()} to {labels.max()}")
 
     def draws() -> Any:
         key = (what, n, int(num_true), bool(unique), sampler.count, *settled)

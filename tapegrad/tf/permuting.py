@@ -68,8 +68,13 @@ def index_shuffle(index: Any, seed: Any, max_index: Any) -> Tensor:
     if numbers.shape[-1:] != (2,) or numbers.ndim > 2:
         raise invalid("RandomIndexShuffle", f"Seed must be a vector of size [2] or a matrix (n, 2), got {list(numbers.shape)}")
     indices, lasts, first, second = np.broadcast_arrays(host(at), most, numbers[..., 0], numbers[..., 1])
-    if indices.size and (indices.min() < 0 or (indices > lasts).any()):
-        raise invalid("RandomIndexShuffle", f"index must be in [0, max_index], got {indices.max()} for {lasts.max()}")
+    if indices.size and indices.min() < 0:
+        raise invalid("RandomIndexShuffle", f"index must be >= 0, got {indices.min()}")
+    if indices.size and lasts.min() < 0:
+        raise invalid("RandomIndexShuffle", f"max_index must be >= 0, got {lasts.min()}")
+    if (indices > lasts).any():
+        k = int((indices > lasts).argmax())
+        raise invalid("RandomIndexShuffle", f"max_index must be >= index, but {lasts.flat[k]} < {indices.flat[k]}")
     rows = zip(*(x.ravel().tolist() for x in (indices, lasts, first, second)), strict=True)
     found = [permuted(k, [_FIRST_KEY, a & 0xFFFFFFFF, b & 0xFFFFFFFF], n) for k, n, a, b in rows]
     return fresh(np.array(found, at.array.dtype).reshape(indices.shape)[()])

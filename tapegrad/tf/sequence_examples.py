@@ -151,7 +151,8 @@ def _steps(key: str, lists: dict[str, FeatureList], wanted: Any) -> Any:
         raise invalid(
             "ParseSequenceExampleV2", f"Feature list: {key} (data type: {wanted.dtype.name}) is required but could not be found."
         )
-    rows = _Rows(numbers_of(own, f, wanted.dtype) for f in lists.get(own, FeatureList()).feature)
+    features = lists.get(own, FeatureList()).feature
+    rows = _Rows(numbers_of(f"{key}, Index: {k}", f, wanted.dtype) for k, f in enumerate(features))
     if isinstance(wanted, VarLenFeature):
         return rows
     empty = np.empty(0, wanted.dtype.numpy)
