@@ -15,12 +15,12 @@ PACKAGE = Path(tapegrad.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # The parts of tapegrad, and what each may import besides itself. A new part needs a line: that is the moment to think.
-LEAVES = {"_version", "dtypes", "elsewhere", "errors", "info", "philox", "silence"}
+LEAVES = {"_version", "dtypes", "elsewhere", "errors", "info", "philox", "silence", "sobol"}
 CORE = LEAVES | {"core"}
 REGISTRY = CORE | {"kernels", "registry"}
 OPS = REGISTRY | {"ops"}
 PROGRAMS = OPS | {"tree", "variable", "recording", "asked", "inspect", "seeds", "tape", "forward", "transforms"}
-PROTOCOLS = {"protocols", *(f"numpy_{n}" for n in ("compositions", "fits", "functions", "pieces", "rows", "ufuncs", "writes"))}
+PROTOCOLS = {"protocols", *(f"numpy_{n}" for n in ("compositions", "fits", "functions", "options", "pieces", "rows", "ufuncs", "writes"))}
 NAMES = PROGRAMS | PROTOCOLS | {"fft", "functional", "linalg", "loss_scale", "nn", "random", "sparse", "special"}
 FACADES = NAMES | {"tapegrad"}  # write `import tapegrad as tg`, as a user does
 MAY_IMPORT = {
