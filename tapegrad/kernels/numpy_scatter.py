@@ -92,10 +92,12 @@ def _from_start(ids: Any, n: int) -> Any:
     wide = ids.astype(np.intp, copy=False)
     if not wide.size:
         return wide
+    if np.maximum.reduce(wide.view(np.uintp), axis=None) < n:
+        return wide  # both bounds in one pass: without its sign a negative number is larger than any length
     low, high = wide.min(), wide.max()
     if low < -n or high >= n:
         raise IndexError(f"indices from {low} to {high} for an axis of length {n}")
-    return wide if low >= 0 else np.where(wide < 0, wide + n, wide)
+    return np.where(wide < 0, wide + n, wide)
 
 
 def in_rows(parts: Any, lengths: tuple[int, ...]) -> Any:

@@ -93,7 +93,7 @@ def diagonal(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
         seen = _writeable(t.array, t.array.diagonal(offset, a, b)) if plain else None
         if plain and t.node is None:
             return wrap(seen)
-        moved = STYLE.permute_dims(t, (*order, a, b))
+        moved = t if (a, b) == (n - 2, n - 1) else STYLE.permute_dims(t, (*order, a, b))
         i, j = np.arange(length) - min(offset, 0), np.arange(length) + max(offset, 0)
         y = STYLE.getitem(moved, (Ellipsis, i, j))
         if plain:
