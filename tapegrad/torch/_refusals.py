@@ -81,7 +81,30 @@ def refusal(name: str, given: Iterable[tuple[str, int, Any, bool]]) -> Exception
         found = _no_tensors(name, g) if g.parameter in SEQUENCES else _no_tensor(name, g, arguments, at_fault)
         if found is not None:
             return found
+    if isinstance(handled, AttributeError) and handled.name == "__index__":
+        return _no_integer(name, arguments, at_fault)
     return None
+
+
+def _no_integer(name: str, given: list[Given], at_fault: Any) -> Exception | None:
+    """The error for the argument, or the element of one, that was to be a whole number."""
+    name = name.removeprefix(_OF_NN)
+    for g in given:
+        among = next((k for k, v in enumerate(g.value) if v is at_fault), None) if isinstance(g.value, list | tuple) else None
+        if g.value is not at_fault and among is None:
+            continue
+        if name in _OF_SEVERAL_FORMS:
+            return _of_no_form(name, given, f"an int as {g.parameter} (position {g.position})")
+        where = f"{name}(): argument '{g.parameter}' (position {g.position})"
+        if among is None:
+            return TypeError(f"{where} must be int, not {type_name(at_fault)}")
+        return TypeError(f"{where} must be tuple of ints, but found element of type {type_name(at_fault)} at pos {among}")
+    return None
+
+
+def _of_no_form(name: str, given: Iterable[Given], form: str) -> Exception:
+    got = ", ".join(type_name(o.value) for o in given if o.required or o.value is not None)
+    return TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n * a call with {form}")
 
 
 def _no_tensors(name: str, g: Given) -> Exception | None:
@@ -115,11 +138,7 @@ def error_for(name: str, g: Given, all_given: Iterable[Given]) -> Exception:
     if sought is not None and (g.position == 1 or sought == "size") and not hasattr(g.value, sought):
         return AttributeError(f"{type(g.value).__name__!r} object has no attribute {sought!r}", name=sought, obj=g.value)
     if name in _OF_SEVERAL_FORMS:
-        got = ", ".join(type_name(o.value) for o in all_given if o.required or o.value is not None)
-        return TypeError(
-            f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n"
-            f" * a call with a Tensor as {g.parameter} (position {g.position})"
-        )
+        return _of_no_form(name, all_given, f"a Tensor as {g.parameter} (position {g.position})")
     return TypeError(f"{name}(): argument '{g.parameter}' (position {g.position}) must be Tensor, not {type_name(g.value)}")
 
 

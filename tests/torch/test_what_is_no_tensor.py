@@ -129,3 +129,22 @@ def test_other_errors_stay_what_they_are() -> None:
         torch.mm(x, x)
     with pytest.raises(IndexError, match="Dimension out of range"):
         torch.sum(x, 5)
+
+
+@pytest.mark.parametrize("value", [2.5, "a", {}, None, [1.5]])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t, x, v: t.cumsum(x, v), lambda t, x, v: x.topk(1, v),
+        lambda t, x, v: x.cummax(v), lambda t, x, v: t.cumprod(x, v), lambda t, x, v: x.kthvalue(1, v),
+        lambda t, x, v: t.logcumsumexp(x, v),
+    ],
+)  # fmt: skip
+def test_an_axis_that_is_no_whole_number_is_refused_in_pytorchs_words(call, value):
+    real = pytest.importorskip("torch")
+    said = []
+    for t in (real, torch):
+        with pytest.raises(TypeError) as caught:
+            call(t, t.ones(2, 3), value)
+        said.append(str(caught.value).splitlines()[0])
+    assert said[1].partition(" - got")[0] == said[0].partition(" - got")[0]

@@ -67,6 +67,11 @@ def _stub(*args: Any, **words: Any) -> Any:
     return _first(args, words)  # type: ignore[name-defined]  # noqa: F821
 
 
+def _told(named: list[Any], those: list[Any]) -> str:
+    """What a refusal is told of these parameters, as it is written in the function."""
+    return "".join(f"({p!r}, {i + 1}, {p}, {default is None}), " for i, (p, default) in enumerate(named) if (p, default) in those)
+
+
 def _function(signature: str, body: str, names: Mapping[str, Any], space: dict[str, Any], out: bool, where: str) -> Any:
     name, params = _parsed(signature)
     by_alias = [(p, _ALIASES[p]) for p, _ in params if p in _ALIASES]
@@ -100,15 +105,13 @@ def _function(signature: str, body: str, names: Mapping[str, Any], space: dict[s
         lines += [f"    if {p} is MISSING:", f"        raise missing({name!r}, {p!r})"]
     text = re.sub(r"\bS\.(\w+)", r"S_\1", body)
     named = [(p.lstrip("*"), default) for p, default in params if p not in ("*", "self")]
-    given = "".join(
-        f"({p!r}, {i + 1}, {p}, {default is None}), " for i, (p, default) in enumerate(named) if p in TENSORS or p in SEQUENCES
-    )
     run = [*(["    if out is not None:", f"        return into({name!r}, out, {text})"] if out else []), f"    return {text}"]
     if name in LOOKING_FIRST and parts[0] != "self":
-        asked = f"type({parts[0]}) is not Tensor and (found := refusal({shown_name(name, where)!r}, ({given}))) is not None"
+        first = _told(named, [n for n in named if n[0] in TENSORS or n[0] in SEQUENCES])
+        asked = f"type({parts[0]}) is not Tensor and (found := refusal({shown_name(name, where)!r}, ({first}))) is not None"
         run = [f"    if {asked}:", "        raise found", *run]
         space["Tensor"] = Tensor
-    if given:
+    if given := _told(named, named):
         run = [
             "    try:",
             *(f"    {line}" for line in run),
@@ -118,8 +121,8 @@ def _function(signature: str, body: str, names: Mapping[str, Any], space: dict[s
             "        raise",
         ]
     lines += run
-    space.update({**names, "MISSING": MISSING, "missing": missing, "into": into, "scalar_first": scalar_first})
-    space.update({"refusal": refusal, "FAILED": FAILED})
+    space.update({**names, "MISSING": MISSING, "missing": missing, "into": into, "scalar_first": scalar_first, "refusal": refusal})
+    space["FAILED"] = FAILED
     space["__name__"] = f"tapegrad.{where}"
     for op in set(re.findall(r"\bS\.(\w+)", body)):
         space[f"S_{op}"] = getattr(STYLE, op)

@@ -140,7 +140,7 @@ def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
             dim = _softmax.implicit("softmax", len(input.array.shape))
         return _softmax.along(S.softmax, input, dim, dtype)
     except FAILED:
-        if (found := refusal("nn.functional.softmax", (("input", 1, input, True),))) is not None:
+        if (found := refusal("nn.functional.softmax", (("input", 1, input, True), ("dim", 2, dim, False)))) is not None:
             raise found from None
         raise
 
@@ -152,7 +152,7 @@ def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype:
             dim = _softmax.implicit("log_softmax", len(input.array.shape))
         return _softmax.along(S.log_softmax, input, dim, dtype)
     except FAILED:
-        if (found := refusal("nn.functional.log_softmax", (("input", 1, input, True),))) is not None:
+        if (found := refusal("nn.functional.log_softmax", (("input", 1, input, True), ("dim", 2, dim, False)))) is not None:
             raise found from None
         raise
 
