@@ -18,7 +18,8 @@ from tapegrad.torch._recorder import is_leaf_node, own
 from tapegrad.torch._storage import KEPT_HERE_ALONE, LAST, REPLACED, SUPERSEDED, WRITTEN, Part, owner, reached
 
 #: By the id of the array: the number of the last write to its memory, those of writes to the tensor, that of the last one that
-#: overwrote it, how many there were earlier, the version now, the last write that was not to a part through `.data`, and those.
+#: overwrote it, how many there were earlier, the version now (-1 of what `.data` gave, whose versions are not those of the value),
+#: the last write that was not to a part through `.data`, and those.
 _Log = tuple[int, list[int], int, int, int, int, list[tuple[int, Part]]]
 _Logs = dict[int, _Log]
 
@@ -32,7 +33,7 @@ def check(order: list[Any]) -> None:
             _renew(node)
     oldest = order[-1].seq
     logs: _Logs = {
-        key: (log.last, log.storage.seqs, log.hard, log.storage.earlier, log.storage.version, log.whole, log.parts)
+        key: (log.last, log.storage.seqs, log.hard, log.storage.earlier, _version(log.storage), log.whole, log.parts)
         for key, log in WRITTEN.copy().items()  # a list of pairs: a collection while it is made may take one away
         if log.last > oldest
     }
@@ -61,6 +62,10 @@ def check(order: list[Any]) -> None:
                 log = logs.get(id(value))
             if log is not None and log[0] > node.seq:
                 _look(node, value, logs)
+
+
+def _version(storage: Any) -> int:
+    return -1 if storage.apart else storage.version
 
 
 def _renew(node: Any) -> None:
@@ -129,9 +134,15 @@ def written(value: Any, made: str | None, number: int, version: int, expected: i
     """The error that a saved value, an output of a node, is not what it was; and what it was saved by."""
     kind = f"torch.{SCALAR_TYPES[dtype_of(value.dtype)]}Tensor {list(value.shape)}"
     source = f", which is output {number} of {re.sub('Backward[0-9]*$', '', made)}," if made else ""
+    begins = "one of the variables needed for gradient computation has been modified by an inplace operation: "
+    if version < 0:
+        return RuntimeError(
+            f"{begins}[{kind}]{source} was overwritten through .data, which counts no versions, after it was saved by {by}. "
+            "PyTorch goes on with the new values, whose gradient is that of no function which was computed; overwrite after "
+            "backward(), or compute with x.clone()."
+        )
     return RuntimeError(
-        "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{kind}]{source} is at version {version}; expected version {expected} instead. It was saved by {by}. "
+        f"{begins}[{kind}]{source} is at version {version}; expected version {expected} instead. It was saved by {by}. "
         "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
         "torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )
