@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+from interop import warm
 from interop.compare import compared
 
 SCRIPTS = Path(__file__).parent / "scripts"
@@ -106,28 +107,29 @@ def compare_script(path: Path, kernels: Sequence[str]) -> list[tuple[Row, str]]:
 
 
 def run(path: Path, where: str) -> Run:
-    """One script in a child process: `where` is "real", or a kernel set."""
-    with tempfile.TemporaryDirectory() as folder:
-        times = Path(folder) / "seconds"
+    """One script in a process of its own: `where` is "real", or a kernel set."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        imports = warm.run if warm.POSSIBLE and where != "numpy" else cold  # tapegrad alone is imported in half a second
+        code = imports(path, where, folder)
+        out, error = ((folder / stream).read_text("utf-8", "replace") for stream in ("out", "error"))
+        times = folder / "seconds"
+        return Run(code, out, error, float(times.read_text()) if times.exists() else 0.0)
+
+
+def cold(path: Path, where: str, folder: Path) -> int:
+    """The exit code of a script in a process that imports all it needs; the folder gets its `out`, `error` and `seconds`."""
+    with (folder / "out").open("wb") as out, (folder / "error").open("wb") as error:
         done = subprocess.run(
-            [sys.executable, "-m", "interop.child", where, str(path), str(times)],
+            [sys.executable, "-m", "interop.child", where, str(path), str(folder / "seconds")],
             cwd=Path(__file__).parents[1],
-            env={**os.environ, **QUIET},
-            capture_output=True,
-            text=True,
-            timeout=600,
+            env={**os.environ, **warm.QUIET},
+            stdout=out,
+            stderr=error,
+            timeout=warm.PATIENCE,
             check=False,
         )
-        seconds = float(times.read_text()) if times.exists() else 0.0
-    return Run(done.returncode, done.stdout, done.stderr, seconds)
-
-
-#: One thread each, and none of TensorFlow's announcements.
-QUIET = {
-    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"), "1"),
-    "TF_CPP_MIN_LOG_LEVEL": "3",
-    "CUDA_VISIBLE_DEVICES": "-1",
-}
+    return done.returncode
 
 
 def last(text: str) -> str:

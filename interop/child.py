@@ -13,18 +13,24 @@ import time
 from pathlib import Path
 
 
-def main(where: str, script: str, times: str) -> int:
-    """Run it; the value is the exit code."""
-    from tapegrad.migrate import run_script, style_of
+def framework_of(script: Path) -> str:
+    """The framework that a script of the lab is written for: "torch" or "tensorflow"."""
+    from tapegrad.migrate import style_of
     from tapegrad.migrate.imports import read
 
-    (style,) = style_of(read(Path(script)))
+    (style,) = style_of(read(script))
+    return {"torch": "torch", "tf": "tensorflow"}[style]
+
+
+def main(where: str, script: str, times: str) -> int:
+    """Run it; the value is the exit code."""
+    framework = framework_of(Path(script))
     if where == "real":
-        importlib.import_module({"torch": "torch", "tf": "tensorflow"}[style])
-        if style == "torch":
-            importlib.import_module("torch").set_num_threads(1)
+        module = importlib.import_module(framework)
+        if framework == "torch":
+            module.set_num_threads(1)
     else:
-        importlib.import_module(f"tapegrad.{style}")
+        importlib.import_module("tapegrad.torch" if framework == "torch" else "tapegrad.tf")
         importlib.import_module("tapegrad.registry.backends").backend(where)
     began = time.perf_counter()
     if where == "real":
@@ -33,6 +39,8 @@ def main(where: str, script: str, times: str) -> int:
         runpy.run_path(script, run_name="__main__")
         code = 0
     else:
+        from tapegrad.migrate import run_script
+
         code = run_script(Path(script), backend=where)
     Path(times).write_text(json.dumps(time.perf_counter() - began))
     return code
