@@ -170,12 +170,19 @@ def _exponentials(x: Any, axis: Any) -> tuple[Any, Any, Any, bool]:
 
 
 def _is_finite(m: Any) -> bool:
-    """Whether all elements are known to be.  (Measured for 64 of them: 0.6 us; `isfinite` and `all` take 1.6.)"""
-    if type(m) is np.ndarray and m.dtype.char in "fd" and m.flags.c_contiguous:
-        flat = m.reshape(-1)
-        if math.isfinite(np.vdot(flat, flat)):
-            return True
-    return bool(np.isfinite(m).all())
+    """Whether all elements are."""
+    return (type(m) is np.ndarray and is_seen_finite(m)) or bool(np.isfinite(m).all())
+
+
+def is_seen_finite(x: Any) -> bool:
+    """Whether one product tells that all elements are finite; False says nothing.
+
+    (Measured for 64 of them: 0.6 us; `isfinite` and `all` take 1.6.  For 16x784 in float32 1 us.)
+    """
+    if x.dtype.char not in "fd" or not x.flags.c_contiguous:
+        return False
+    flat = x.reshape(-1)
+    return math.isfinite(np.vdot(flat, flat))  # which, unlike `dot`, does not warn where it overflows
 
 
 def softmax(x: Any, *, axis: Any = -1) -> Any:

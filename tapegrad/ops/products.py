@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from tapegrad.errors import ShapeError
 from tapegrad.kernels.batched import Batched
+from tapegrad.kernels.numpy_sums import is_seen_finite
 from tapegrad.registry import composite, linear, multilinear
 from tapegrad.registry.batch_rules import same
 from tapegrad.registry.lengths import may_agree
@@ -74,18 +74,10 @@ def holds_nan(c: Any, x: Any) -> bool:
     values, factor = at_hand(c), at_hand(x)
     if values is None or factor is None:
         return False
-    if any(map(_is_finite, (factor, values) if factor.size < values.size else (values, factor))):
+    # `isnan` and `any` of the 784x256 that are a product of 16x784 take 18 us, a look at the factor 1.
+    if any(map(is_seen_finite, (factor, values) if factor.size < values.size else (values, factor))):
         return False
     return bool(np.isnan(values).any())
-
-
-def _is_finite(x: Any) -> bool:
-    """Whether all elements are known to be finite, by one product (measured for 16x784 in float32: 1 us; `isnan` and `any` of the 784x256
-    that are its product with a cotangent take 18)."""
-    if x.dtype.char not in "fd" or not x.flags.c_contiguous:
-        return False
-    flat = x.reshape(-1)
-    return math.isfinite(np.vdot(flat, flat))  # which, unlike `dot`, does not warn where it overflows
 
 
 def without_unheard(F: Any, x: Any, g: Any) -> Any:

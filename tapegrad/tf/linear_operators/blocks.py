@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -110,16 +111,10 @@ class LinearOperatorBlockDiag(_Blocks):
         return S.squeeze(_batched(parts, -2), (-1,))
 
     def _determinant(self) -> Tensor:
-        total = self._operators[0].determinant()
-        for op in self._operators[1:]:
-            total = S.multiply(total, op.determinant())
-        return total
+        return reduce(S.multiply, (op.determinant() for op in self._operators))
 
     def _log_abs_determinant(self) -> Tensor:
-        total = self._operators[0].log_abs_determinant()
-        for op in self._operators[1:]:
-            total = S.add(total, op.log_abs_determinant())
-        return total
+        return reduce(S.add, (op.log_abs_determinant() for op in self._operators))
 
     def _cholesky(self) -> LinearOperator:
         return LinearOperatorBlockDiag([op.cholesky() for op in self._operators], is_non_singular=True)
@@ -266,20 +261,14 @@ class LinearOperatorKronecker(LinearOperator):
     def _log_abs_determinant(self) -> Tensor:
         if not all(op.is_square for op in self._operators):
             return super()._log_abs_determinant()
-        n, total = self._shape()[-1], None
-        for op in self._operators:
-            part = S.multiply(op.log_abs_determinant(), float(n // op._shape()[-1]))
-            total = part if total is None else S.add(total, part)
-        return total  # type: ignore[return-value]
+        n = self._shape()[-1]
+        return reduce(S.add, (S.multiply(op.log_abs_determinant(), float(n // op._shape()[-1])) for op in self._operators))
 
     def _determinant(self) -> Tensor:
         if not all(op.is_square for op in self._operators):
             return super()._determinant()
-        n, total = self._shape()[-1], None
-        for op in self._operators:
-            part = S.pow(op.determinant(), n // op._shape()[-1])
-            total = part if total is None else S.multiply(total, part)
-        return total  # type: ignore[return-value]
+        n = self._shape()[-1]
+        return reduce(S.multiply, (S.pow(op.determinant(), n // op._shape()[-1]) for op in self._operators))
 
     def _cholesky(self) -> LinearOperator:
         return LinearOperatorKronecker([op.cholesky() for op in self._operators], is_non_singular=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -80,18 +81,12 @@ class LinearOperatorComposition(LinearOperator):
     def _determinant(self) -> Tensor:
         if not all(op.is_square for op in self._operators):
             return super()._determinant()
-        total = self._operators[0].determinant()
-        for op in self._operators[1:]:
-            total = S.multiply(total, op.determinant())
-        return total
+        return reduce(S.multiply, (op.determinant() for op in self._operators))
 
     def _log_abs_determinant(self) -> Tensor:
         if not all(op.is_square for op in self._operators):
             return super()._log_abs_determinant()
-        total = self._operators[0].log_abs_determinant()
-        for op in self._operators[1:]:
-            total = S.add(total, op.log_abs_determinant())
-        return total
+        return reduce(S.add, (op.log_abs_determinant() for op in self._operators))
 
 
 class LinearOperatorAdjoint(LinearOperator):
