@@ -181,6 +181,7 @@ from tapegrad.kernels.tensorflow_rounding import (  # noqa: F401
     copysign,
     floor,
     floor_divide,
+    fmod,
     nextafter,
     remainder,
     round,

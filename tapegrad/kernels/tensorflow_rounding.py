@@ -33,7 +33,7 @@ from tapegrad.kernels.tensorflow_promotion import asarray, converted, inexact, p
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_floor_div, _floor_mod = binary("FloorDiv"), binary("FloorMod")
+_floor_div, _floor_mod, _truncate_mod = binary("FloorDiv"), binary("FloorMod"), binary("TruncateMod")
 
 
 def floor_divide(x1: Any, x2: Any) -> Any:
@@ -80,6 +80,24 @@ def remainder(x1: Any, x2: Any) -> Any:
 def _remainder(x1: Any, x2: Any) -> Any:
     y = _floor_mod(x1, x2)
     return where(equal(y, 0), copysign(0.0, x2), y)
+
+
+def fmod(x1: Any, x2: Any) -> Any:
+    """What is left of `x1` by the quotient without its fraction, with the sign of `x1`; 0 for integers divided by 0."""
+    a, b, d = pair(x1, x2)
+    x1, x2 = made(a, d), made(b, d)
+    if d.kind == "u":
+        return remainder(x1, x2)
+    if d is BOOL:
+        return fmod(converted(x1, calls.INT8), converted(x2, calls.INT8))
+    if d.kind == "c":
+        raise TypeError("fmod of complex numbers is not defined")
+    if d.kind == "i":
+        x1, x2 = converted(x1, calls.INT64), converted(x2, calls.INT64)
+        none = logical_or(equal(x2, 0), equal(x2, -1))
+        return converted(where(none, 0, _truncate_mod(x1, where(none, 1, x2))), d)
+    w = F32 if d.itemsize == 2 else d
+    return converted(_truncate_mod(converted(x1, w), converted(x2, w)), d)
 
 
 def _rounding(name: str) -> Callable[[Any], Any]:

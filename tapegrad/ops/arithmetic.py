@@ -320,14 +320,15 @@ hypot.partials(x1=lambda F, x1, x2, y: _along(F, x1, x2, y), x2=lambda F, x1, x2
 
 
 def _along(F: Any, x: Any, other: Any, y: Any) -> Any:
-    return F.where(F.isinf(x) & F.isinf(other), math.sqrt(0.5), 1) * _over(F, x, y)
+    one = F.ones(y.shape, dtype=y.dtype)
+    return F.where(F.isinf(x) & F.isinf(other), math.sqrt(0.5) * one, one) * _over(F, x, y)
 
 
 def _over(F: Any, x: Any, y: Any) -> Any:
     """x / y, with 0 / 0 = 0 and inf / inf = 1, whose derivatives are 0 too."""
     odd = (y == 0) | F.isinf(y)
     one = F.ones(y.shape, dtype=y.dtype)
-    return F.where(odd, F.where(F.isinf(x), F.sign(x), 0 * one), x / F.where(odd, one, y))
+    return F.where(odd, F.where(F.isinf(x), F.sign(F.cast_like(x, y)), 0 * one), x / F.where(odd, one, y))
 
 
 @elementwise(real=True, domain=(0.2, 3))

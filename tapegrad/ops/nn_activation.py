@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tapegrad.dtypes import float32
 from tapegrad.ops import special  # noqa: F401  declares ndtr, which gelu uses
+from tapegrad.ops.reductions import is_half
 from tapegrad.registry import composite, constant, elementwise
 from tapegrad.registry.batch_rules import scaled
 
@@ -269,6 +271,8 @@ hardswish.partials(
 @elementwise(real=True, domain=(-1, 1), public=False)
 def tanhshrink(xp: Any, x: Any, /) -> Any:
     """x - tanh(x), which keeps its digits near 0, where it is about x**3 / 3: a continued fraction, DLMF 4.39.1."""
+    if is_half(x):
+        return xp.cast(xp.tanhshrink(xp.cast(x, float32)), x.dtype)
     inner = xp.between(x, -1, 1)
     square = inner * inner
     rest = 19.0
