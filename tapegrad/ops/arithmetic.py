@@ -328,7 +328,7 @@ def _over(F: Any, x: Any, y: Any) -> Any:
     """x / y, with 0 / 0 = 0 and inf / inf = 1, whose derivatives are 0 too."""
     odd = (y == 0) | F.isinf(y)
     one = F.ones(y.shape, dtype=y.dtype)
-    return F.where(odd, F.where(F.isinf(x), F.sign(F.cast_like(x, y)), 0 * one), x / F.where(odd, one, y))
+    return F.where(odd, F.where(F.isinf(x), F.sign(x * one), 0 * one), x / F.where(odd, one, y))
 
 
 @elementwise(real=True, domain=(0.2, 3))
