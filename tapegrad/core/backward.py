@@ -49,17 +49,11 @@ class Hooked(Recorded):
 
     def pull(self, node: Node, g: Any) -> None:
         """The calls, then the op's step."""
-        with LentFrom(node):
-            for call in self.before:
-                g = call(g)
-        self.onwards(node, g, recorded=False)
+        self.onwards(node, _called(node, self.before, g), recorded=False)
 
     def pull_recorded(self, node: Node, g: Any) -> None:
         """The same on Tensors."""
-        with LentFrom(node):
-            for call in self.before:
-                g = call(g)
-        self.onwards(node, g, recorded=True)
+        self.onwards(node, _called(node, self.before, g), recorded=True)
 
     def onwards(self, node: Node, g: Any, *, recorded: bool) -> None:
         """The op's own pull, without the calls before it."""
@@ -83,13 +77,18 @@ def _end(node: Node, g: Any) -> None:
     """Nothing is asked for beyond this node."""
 
 
+def _called(node: Node, calls: Sequence[Callable[[Any], Any]], g: Any) -> Any:
+    """A cotangent as these calls leave it, during which other threads may sweep over the nodes."""
+    with LentFrom(node):
+        for call in calls:
+            g = call(g)
+    return g
+
+
 def _beyond(op: Hooked, recorded: bool, node: Node, g: Any) -> None:
     """The step of a source, whose value's own calls have been made."""
-    with LentFrom(node):
-        for call in op.before:
-            if hasattr(call, "pre"):
-                g = call(g)
-    op.onwards(node, g, recorded=recorded)
+    calls = [call for call in op.before if hasattr(call, "pre")]
+    op.onwards(node, _called(node, calls, g), recorded=recorded)
 
 
 @final
@@ -225,10 +224,7 @@ def _halted(node: Node, found: dict[Node, tuple[Any, bool]], recorded: bool, who
     op = node.op
     g, own = node.grad, node.own
     if type(op) is Hooked:
-        with LentFrom(node):
-            for call in op.before:
-                if not hasattr(call, "pre"):
-                    g = call(g)
+        g = _called(node, [call for call in op.before if not hasattr(call, "pre")], g)
         own = False
     found[node] = (g, own)
     if not whole and not _leads_on(node):

@@ -79,7 +79,6 @@ class Sweep:
             self.changed = threading.Event()
         return self.changed
 
-
     def wait_until_put_back(self) -> None:
         """Wait until nobody has nodes of this sweep."""
         while True:

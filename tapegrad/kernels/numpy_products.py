@@ -78,10 +78,6 @@ def _outer(x1: Any, x2: Any) -> Any:
 
 
 def adjoint_matmul(x1: Any, x2: Any) -> Any:
-    if x1.ndim == 2 == x2.ndim and (dtype := x1.dtype) is x2.dtype and dtype.char in "fd" and x2.flags.c_contiguous:
-        k, n = x1.shape
-        if k == x2.shape[0] != 1:
-            return x1.T.dot(x2) if n * x2.shape[1] <= 8192 else np.matmul(x1.T, x2)
     return matmul(matrix_adjoint(x1), x2)
 
 

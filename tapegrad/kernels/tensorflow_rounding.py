@@ -64,17 +64,7 @@ def floor_divide(x1: Any, x2: Any) -> Any:
 
 def remainder(x1: Any, x2: Any) -> Any:
     """The remainder of the quotient that is rounded down, with the sign of the divisor; 0 for integers divided by 0."""
-    a, b, d = pair(x1, x2)
-    x1, x2 = made(a, d), made(b, d)
-    if d.kind in "ui":
-        none = equal(x2, 0) if d.kind == "u" else logical_or(equal(x2, 0), equal(x2, -1))
-        return where(none, 0, _floor_mod(x1, where(none, 1, x2)))
-    if d is BOOL:
-        return remainder(converted(x1, calls.INT8), converted(x2, calls.INT8))
-    if d.kind == "c":
-        raise TypeError("remainder of complex numbers is not defined")
-    w = F32 if d.itemsize == 2 else d
-    return converted(_remainder(converted(x1, w), converted(x2, w)), d)
+    return _left("remainder", x1, x2, _floor_mod, _remainder)
 
 
 def _remainder(x1: Any, x2: Any) -> Any:
@@ -84,20 +74,26 @@ def _remainder(x1: Any, x2: Any) -> Any:
 
 def fmod(x1: Any, x2: Any) -> Any:
     """What is left of `x1` by the quotient without its fraction, with the sign of `x1`; 0 for integers divided by 0."""
+    return _left("fmod", x1, x2, _truncated, _truncate_mod)
+
+
+def _truncated(x1: Any, x2: Any) -> Any:
+    """The same of integers, of which TensorFlow's kernel knows the wide ones with a sign; without one the two remainders are one."""
+    d = x1.dtype
+    return _floor_mod(x1, x2) if d.kind == "u" else converted(_truncate_mod(converted(x1, calls.INT64), converted(x2, calls.INT64)), d)
+
+
+def _left(name: str, x1: Any, x2: Any, integers: Callable[..., Any], floats: Callable[..., Any]) -> Any:
+    """What a division leaves: by one kernel of integers, by another of floats, in float32 of half precision."""
     a, b, d = pair(x1, x2)
-    x1, x2 = made(a, d), made(b, d)
-    if d.kind == "u":
-        return remainder(x1, x2)
-    if d is BOOL:
-        return fmod(converted(x1, calls.INT8), converted(x2, calls.INT8))
     if d.kind == "c":
-        raise TypeError("fmod of complex numbers is not defined")
-    if d.kind == "i":
-        x1, x2 = converted(x1, calls.INT64), converted(x2, calls.INT64)
-        none = logical_or(equal(x2, 0), equal(x2, -1))
-        return converted(where(none, 0, _truncate_mod(x1, where(none, 1, x2))), d)
-    w = F32 if d.itemsize == 2 else d
-    return converted(_truncate_mod(converted(x1, w), converted(x2, w)), d)
+        raise TypeError(f"{name} of complex numbers is not defined")
+    w = calls.INT8 if d is BOOL else F32 if d.itemsize == 2 and d.kind in "fV" else d
+    x1, x2 = converted(made(a, d), w), converted(made(b, d), w)
+    if w.kind in "ui":
+        none = equal(x2, 0) if w.kind == "u" else logical_or(equal(x2, 0), equal(x2, -1))
+        return where(none, 0, integers(x1, where(none, 1, x2)))
+    return converted(floats(x1, x2), d)
 
 
 def _rounding(name: str) -> Callable[[Any], Any]:

@@ -231,11 +231,11 @@ def split(F: Any, x: Any, /, sections: Any, *, axis: int = 0) -> tuple[Any, ...]
     Raises ShapeError where the parts would not be equal.
     """
     n = _length("split(x, sections)", x, axis)
-    if type(sections) is int and type(n) is int and sections > 0 and not n % sections:
-        return F.parts(x, _equal_cuts(n, sections), axis % len(x.shape))
     if not hasattr(sections, "__iter__"):
         if sections < 1 or n % sections:
             raise ShapeError(f"split(x, sections): expected x.shape[{axis}] % sections == 0, got {n} % {sections}")
+        if type(sections) is int and type(n) is int:
+            return F.parts(x, _equal_cuts(n, sections), axis % len(x.shape))
         step = n // sections
         sections = range(step, n, step) if step else [0] * (sections - 1)
     cuts = (0, *sections, n)
